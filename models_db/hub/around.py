@@ -54,7 +54,7 @@ def around_of(data: Mapping[str, Any], origin: str, read_as: str | None) -> Arou
     """
     said = data.get("model_type") if read_as is None else read_as
     row = row_of(said) if isinstance(said, str) else None
-    if read_as is not None and row is not None and TEXT not in row.inside:
+    if row is not None and TEXT not in row.inside:
         row = None  # a language model alone, perhaps inside another file
     key, usual = row.inside.get(TEXT, ("", "")) if row else ("text_config", "")
     inner = data.get(key) if key else None

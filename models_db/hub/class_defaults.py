@@ -11,12 +11,6 @@ from types import MappingProxyType
 
 Defaults = Mapping[str, int | bool]
 
-_LLAMA: Defaults = {
-    "tie_word_embeddings": False,
-    "attention_bias": False,
-    "mlp_bias": False,
-    "max_position_embeddings": 2048,
-}
 _QWEN: Defaults = {
     "num_key_value_heads": 32,
     "tie_word_embeddings": False,
@@ -26,12 +20,6 @@ _QWEN: Defaults = {
     "max_position_embeddings": 32768,
 }
 _QWEN_MOE: Defaults = {**_QWEN, "decoder_sparse_step": 1}
-_GEMMA: Defaults = {
-    "tie_word_embeddings": True,
-    "attention_bias": False,
-    "head_dim": 256,
-    "max_position_embeddings": 8192,
-}
 _DEEPSEEK: Defaults = {
     "tie_word_embeddings": False,
     "attention_bias": False,
@@ -52,7 +40,6 @@ _DEEPSEEK_V3: Defaults = {
     "max_position_embeddings": 4096,
 }
 _BY_TYPE: dict[str, Defaults] = {
-    "llama": _LLAMA,
     "mistral": {
         "num_key_value_heads": 8,
         "tie_word_embeddings": False,
@@ -61,42 +48,8 @@ _BY_TYPE: dict[str, Defaults] = {
     },
     "qwen2": _QWEN,
     "qwen3": {**_QWEN, "attention_bias": False, "head_dim": 128},
-    "olmo2": {
-        "tie_word_embeddings": False,
-        "attention_bias": False,
-        "max_position_embeddings": 2048,
-    },
-    "phi3": {"tie_word_embeddings": False, "max_position_embeddings": 4096},
-    "cohere": {
-        "tie_word_embeddings": True,
-        "attention_bias": False,
-        "use_qk_norm": False,
-        "max_position_embeddings": 8192,
-    },
-    "mixtral": {
-        "num_key_value_heads": 8,
-        "tie_word_embeddings": False,
-        "max_position_embeddings": 131072,
-    },
     "qwen2_moe": {**_QWEN_MOE, "num_key_value_heads": 16, "qkv_bias": True},
     "qwen3_moe": {**_QWEN_MOE, "num_key_value_heads": 4, "attention_bias": False},
-    "gemma": {**_GEMMA, "num_key_value_heads": 16},
-    "gemma2": {**_GEMMA, "num_key_value_heads": 4, "sliding_window": 4096},
-    "gemma3_text": {
-        **_GEMMA,
-        "vocab_size": 262208,
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
-        "sliding_window": 4096,
-        "max_position_embeddings": 131072,
-    },
-    "gpt2": {"tie_word_embeddings": True, "add_cross_attention": False, "n_positions": 1024},
-    "gpt_neox": {
-        "tie_word_embeddings": False,
-        "attention_bias": True,
-        "use_parallel_residual": True,
-        "max_position_embeddings": 2048,
-    },
     "opt": {
         "tie_word_embeddings": True,
         "enable_bias": True,
@@ -148,3 +101,27 @@ _BY_TYPE: dict[str, Defaults] = {
     },
 }
 CLASS_DEFAULTS: Mapping[str, Defaults] = MappingProxyType(_BY_TYPE)
+
+
+def _sizes(layers: int, hidden: int, heads: int, inner: int, vocabulary: int) -> Defaults:
+    return {
+        "num_hidden_layers": layers,
+        "hidden_size": hidden,
+        "num_attention_heads": heads,
+        "intermediate_size": inner,
+        "vocab_size": vocabulary,
+    }
+
+
+INNER_SIZES: Mapping[str, Defaults] = MappingProxyType(
+    {
+        "llama": _sizes(32, 4096, 32, 11008, 32000),
+        "mistral": _sizes(32, 4096, 32, 14336, 32000),
+        "mixtral": _sizes(32, 4096, 32, 14336, 32000),
+        "qwen2": _sizes(32, 4096, 32, 22016, 151936),
+        "gemma": _sizes(28, 3072, 16, 24576, 256000),
+        "gemma2": _sizes(26, 2304, 8, 9216, 256000),
+        "gemma3_text": _sizes(26, 2304, 8, 9216, 262208),
+    }
+)
+"""Sizes of a language model inside another configuration, as LLaVA's files leave them out."""

@@ -26,7 +26,7 @@ from typing import Any
 from frozen_records import dataclass
 from models_db.hub.dense import ALL
 from models_db.hub.fields import Number, derived, number
-from models_db.hub.order import MOST_LAYERS, regular_experts, regular_window
+from models_db.hub.order import MOST_LAYERS, layer_count, regular_experts, regular_window
 from models_db.hub.parts import Parts, head_width, key_value_heads, sequence
 from models_db.hub.scope import Scope
 
@@ -82,6 +82,8 @@ def decoder(scope: Scope, record: Record) -> Parts:
 def _layers(scope: Scope, record: Record) -> Number:
     """The number of layers; 1 where there are too many."""
     key = str(record.get("layers", "num_hidden_layers"))
+    if key.isidentifier():
+        return layer_count(scope.fields, *scope.spellings(key))
     found = scope.number(key)
     if found["value"] > MOST_LAYERS:
         scope.fields.wrong(key, f"{found['value']} is out of range; from 1 to {MOST_LAYERS:,}")
@@ -115,6 +117,8 @@ def _kv_heads(scope: Scope, record: Record, heads: Number) -> Number:
         return derived(heads["value"], "keys and values are expanded for every head")
     if "kv_heads" not in record:
         return key_value_heads(scope.fields, heads)
+    if record["kv_heads"] == record.get("heads", "num_attention_heads"):
+        return derived(heads["value"], "as many as query heads")
     found = scope.number(record["kv_heads"])
     groups, total = found["value"], heads["value"]
     said = f"{groups} does not divide the {total} heads"
@@ -165,7 +169,8 @@ def _window(scope: Scope, block: Mapping[str, Any] | None, layers: Number) -> di
     if not any(local):
         return None
     tokens = scope.number(block.get("tokens", "sliding_window"), "tokens")
-    found, irregular = regular_window(local, tokens, block.get("kind", "sliding"))
+    key = scope.key_of(str(block["local"]))
+    found, irregular = regular_window(local, tokens, block.get("kind", "sliding"), key)
     if irregular:
         scope.lacking.append("local and global layers that repeat in no cycle")
     return found

@@ -41,21 +41,10 @@ def biased(fields: Fields) -> tuple[str, ...]:
     return ALL if fields.flag("attention_bias") else ()
 
 
-def llama(fields: Fields) -> Parts:
-    """Llama 1 to 3 and models with their code."""
-    return replace(base(fields), bias=biased(fields), mlp_bias=fields.flag("mlp_bias"))
-
-
 def mistral(fields: Fields) -> Parts:
     """Mistral: Llama with a window in every layer, unless `sliding_window` is null."""
     parts = base(fields)
     return replace(parts, window=window_everywhere(fields, parts, fields.stated("sliding_window")))
-
-
-def phi3(fields: Fields) -> Parts:
-    """Phi-3 and Phi-4: fused projections without biases, perhaps a window in every layer."""
-    parts = base(fields)
-    return replace(parts, window=window_everywhere(fields, parts, fields.has("sliding_window")))
 
 
 def window_everywhere(fields: Fields, parts: Parts, given: bool) -> dict[str, Any] | None:
@@ -105,52 +94,3 @@ def qwen_window(
     tokens = fields.count("sliding_window", unit="tokens")
     by_border = [is_local(i, border) for i in range(layers["value"])]
     return windows(fields, kinds or by_border, tokens, key="max_window_layers")
-
-
-def olmo2(fields: Fields) -> Parts:
-    """OLMo 2: norms after attention and feed-forward, and over all heads of queries and keys."""
-    return replace(base(fields), bias=biased(fields), qk_norm="full-width")
-
-
-def cohere(fields: Fields) -> Parts:
-    """Command R: one LayerNorm without bias for attention and feed-forward side by side."""
-    parts = base(fields)
-    fields.require(
-        not fields.flag("use_qk_norm"),
-        "use_qk_norm",
-        "true: norms with weights of their own for each head are more than a record holds",
-    )
-    return replace(
-        parts, bias=biased(fields), parallel=True, norm_kind="layernorm", norms_per_layer=1
-    )
-
-
-def gemma(fields: Fields) -> Parts:
-    """Gemma: heads of 256 whatever the hidden width; the embedding is the head."""
-    return replace(base(fields), bias=biased(fields))
-
-
-def gemma2(fields: Fields) -> Parts:
-    """Gemma 2: norms before and after; every second layer has a window, the first one too."""
-    parts = gemma(fields)
-    return replace(parts, norms_per_layer=4, window=gemma_window(fields, parts.layers, 2))
-
-
-def gemma3(fields: Fields) -> Parts:
-    """Gemma 3: norms of queries and keys, and every sixth layer without a window."""
-    parts = gemma(fields)
-    pattern = 6
-    if fields.has("sliding_window_pattern", "_sliding_window_pattern"):
-        keys = ("sliding_window_pattern", "_sliding_window_pattern")
-        pattern = fields.count(*keys)["value"]
-    window = gemma_window(fields, parts.layers, pattern)
-    return replace(parts, norms_per_layer=4, qk_norm="per-head", window=window)
-
-
-def gemma_window(fields: Fields, layers: Number, pattern: int) -> dict[str, Any] | None:
-    """`layer_types`, or where absent a window in all but every `pattern`-th layer."""
-    kinds = listed_kinds(fields, layers)
-    if kinds is None:
-        kinds = [(i + 1) % pattern > 0 for i in range(layers["value"])]
-    tokens = fields.count("sliding_window", "sliding_window_size", unit="tokens")
-    return windows(fields, kinds, tokens)

@@ -72,22 +72,6 @@ def dense_hidden(
     return fields.count(key) if order[0]["value"] > 0 or order[1]["value"] > 1 else None
 
 
-def mixtral(fields: Fields) -> Parts:
-    """Mixtral: experts in every layer, of the width `intermediate_size`."""
-    parts = base(fields)
-    tokens, window = fields.raw("sliding_window"), None
-    if tokens is not None:
-        found = fields.count("sliding_window", unit="tokens")
-        window = windows(fields, [True] * parts.layers["value"], found, key="sliding_window")
-    moe = moe_block(
-        fields,
-        hidden=fields.count("intermediate_size"),
-        order=everywhere(),
-        shared=derived(0, _NONE),
-    )
-    return replace(parts, mlp_hidden=None, window=window, moe=moe)
-
-
 def qwen2_moe(fields: Fields) -> Parts:
     """Qwen2 MoE: biases on queries, keys and values; a shared expert with a gate."""
     parts = base(fields)

@@ -21,59 +21,6 @@ def _inner(fields: Fields, hidden: Number, *keys: str) -> Number:
     return derived(4 * hidden["value"], f"4 x hidden; {keys[0]} is absent")
 
 
-def gpt2(fields: Fields) -> Parts:
-    """GPT-2: learned positions; embedding and head are one."""
-    hidden = fields.count("n_embd", "hidden_size")
-    heads = fields.count("n_head", "num_attention_heads")
-    rows = fields.count("n_positions", "max_position_embeddings", "n_ctx", unit="tokens")
-    fields.require(
-        not fields.flag("add_cross_attention"),
-        "add_cross_attention",
-        "true: an encoder's attention is more than a record holds",
-    )
-    return Parts(
-        layers=layer_count(fields, "n_layer", "num_hidden_layers"),
-        hidden=hidden,
-        heads=heads,
-        kv_heads=derived(heads["value"], _SAME),
-        head_dim=even_width(fields, hidden, heads),
-        vocab_size=fields.count("vocab_size", unit="tokens"),
-        seq_len=_table_length(rows, "n_positions"),
-        tied=fields.flag("tie_word_embeddings"),
-        bias=ALL,
-        mlp_hidden=_inner(fields, hidden, "n_inner"),
-        gated=False,
-        mlp_bias=True,
-        norm_kind="layernorm",
-        norm_bias=True,
-        positions="learned",
-        max_positions=rows,
-    )
-
-
-def gpt_neox(fields: Fields) -> Parts:
-    """GPT-NeoX and Pythia: rotary positions, attention and feed-forward side by side."""
-    hidden = fields.count("hidden_size")
-    heads = fields.count("num_attention_heads")
-    return Parts(
-        layers=layer_count(fields, "num_hidden_layers"),
-        hidden=hidden,
-        heads=heads,
-        kv_heads=derived(heads["value"], _SAME),
-        head_dim=even_width(fields, hidden, heads),
-        vocab_size=fields.count("vocab_size", unit="tokens"),
-        seq_len=sequence(fields, "max_position_embeddings"),
-        tied=fields.flag("tie_word_embeddings"),
-        parallel=fields.flag("use_parallel_residual"),
-        bias=ALL if fields.flag("attention_bias") else (),
-        mlp_hidden=fields.count("intermediate_size"),
-        gated=False,
-        mlp_bias=True,
-        norm_kind="layernorm",
-        norm_bias=True,
-    )
-
-
 def opt(fields: Fields) -> Parts:
     """OPT: learned positions, whose table has two rows more than there are positions."""
     hidden = fields.count("hidden_size")

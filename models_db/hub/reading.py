@@ -1,4 +1,4 @@
-"""From the keys of a config.json to the parts of a model: one function per `model_type`."""
+"""From the keys of a config.json to the parts of a model: by a row of the table, or a function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models_db.errors import ModelError, mistakes_message, nearest
 from models_db.hub import dense, experts, latent, older
 from models_db.hub.activations import activation_note
 from models_db.hub.around import Around, around_of, has_text, outer_scope
-from models_db.hub.class_defaults import CLASS_DEFAULTS
+from models_db.hub.class_defaults import CLASS_DEFAULTS, INNER_SIZES
 from models_db.hub.contradictions import (
     architecture_notes,
     check_kind,
@@ -29,25 +29,15 @@ from strict_yaml.text import YamlText
 _FAMILIES: Mapping[str, Callable[[Fields], Parts]] = MappingProxyType(
     {
         "bloom": older.bloom,
-        "cohere": dense.cohere,
         "deepseek_v2": latent.deepseek_v2,
         "deepseek_v3": latent.deepseek_v3,
         "falcon": older.falcon,
-        "gemma": dense.gemma,
-        "gemma2": dense.gemma2,
-        "gemma3_text": dense.gemma3,
         "glm4_moe": experts.glm4_moe,
-        "gpt2": older.gpt2,
-        "gpt_neox": older.gpt_neox,
         "gpt_oss": experts.gpt_oss,
         "kimi_k2": latent.deepseek_v3,
-        "llama": dense.llama,
         "llama4_text": experts.llama4,
         "mistral": dense.mistral,
-        "mixtral": experts.mixtral,
-        "olmo2": dense.olmo2,
         "opt": older.opt,
-        "phi3": dense.phi3,
         "qwen2": dense.qwen2,
         "qwen2_moe": experts.qwen2_moe,
         "qwen3": dense.qwen3,
@@ -55,7 +45,15 @@ _FAMILIES: Mapping[str, Callable[[Fields], Parts]] = MappingProxyType(
     }
 )
 MODEL_TYPES = tuple(_FAMILIES)
-"""The types that a function of their own reads; those of the table have rows."""
+"""The types that a function of their own reads; those of the table have rows.
+
+What a row cannot say: a key whose absence is the default of its class and whose null means none
+(windows of Mistral and Qwen, ranks, experts and predictors of DeepSeek, Kimi and GLM-4.5), lists
+of layers that are checked one by one (Qwen's and Llama 4's layers with experts), an order of local
+layers that is refused where it is in no cycle (gpt-oss), a length that stands in a key or is that
+of the publication (BLOOM), and a number that stands for another where a flag says so (Falcon). OPT
+could be a row.
+"""
 
 
 def known_types() -> tuple[str, ...]:
@@ -116,6 +114,8 @@ def read_config(data: Mapping[str, Any], origin: str, read_as: str | None = None
     model_type = _model_type(keys, f"{origin}: {around.prefix}model_type", around.usual, inner_as)
     row = row_of(model_type) or EMPTY
     defaults = CLASS_DEFAULTS.get(model_type) or plain_defaults(row)
+    if around.key:
+        defaults = {**INNER_SIZES.get(model_type, {}), **defaults}
     fields = Fields(keys, model_type, defaults, around.prefix)
     scope = Scope(fields, row)
     scope.refuse()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from models_db.hub.class_defaults import INNER_SIZES
 from models_db.hub.fields import LARGEST, Fields, Number, derived
 from models_db.hub.formulas import FormulaError, at_turn, evaluate
 from models_db.hub.known_keys import HARMLESS
@@ -72,7 +73,7 @@ class Scope:
         try:
             return evaluate(formula, self._look)
         except FormulaError as error:
-            self.fields.require(False, key or self._key_of(error.part), str(error))
+            self.fields.require(False, key or self.key_of(error.part), str(error))
             return 1
 
     def whole(self, formula: str, least: int = 0) -> int:
@@ -80,7 +81,7 @@ class Scope:
         found = self.value(formula)
         if not isinstance(found, int) or found < least:
             self.fields.require(
-                False, self._key_of(formula), f"{formula} is {found}; at least {least}"
+                False, self.key_of(formula), f"{formula} is {found}; at least {least}"
             )
             return max(least, 1)
         return int(found)
@@ -95,7 +96,7 @@ class Scope:
                 return self.fields.count(*self.spellings(formula), unit=unit, least=least)
         return derived(self.whole(formula, least), f"{formula}", unit)
 
-    def _key_of(self, formula: str) -> str:
+    def key_of(self, formula: str) -> str:
         """The first key of a formula that the file has."""
         words = re.findall(r"[a-z_]\w*", formula)
         return next((word for word in words if word in self.fields.data), "model_type")
@@ -107,7 +108,7 @@ class Scope:
             try:
                 found.append(evaluate(formula, at_turn(i, self._look)))
             except FormulaError as error:
-                self.fields.require(False, self._key_of(error.part), str(error))
+                self.fields.require(False, self.key_of(error.part), str(error))
                 return [1] * layers
         return found
 
@@ -204,7 +205,8 @@ def _inner(fields: Fields, name: str, key: str, usual: str, depth: int) -> Scope
     if not isinstance(model_type, str) or depth > _MOST_DEPTH:
         return None
     row = row_of(model_type) or EMPTY
-    inner = Fields(data, model_type, plain_defaults(row), f"{fields.prefix}{key}.")
+    defaults = {**INNER_SIZES.get(model_type, {}), **plain_defaults(row)}
+    inner = Fields(data, model_type, defaults, f"{fields.prefix}{key}.")
     inner.mistakes = fields.mistakes
     return Scope(inner, row, depth + 1)
 

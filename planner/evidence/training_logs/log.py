@@ -27,6 +27,7 @@ _COMPRESSED = {
     b"PK\3\4": ("zip", "unzip"),
 }
 """The first bytes of compressed files: of which kind, and what unpacks them."""
+_HEAD = 4096
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -313,7 +314,7 @@ class Reading:
 
 
 def text_in(content: bytes, label: str) -> str:
-    """The text of a log, in UTF-8 or, with its mark, UTF-16; other bytes become question marks.
+    """The text of a log, in UTF-8 or UTF-16; other bytes become question marks.
 
     Args:
         content: The file.
@@ -325,8 +326,12 @@ def text_in(content: bytes, label: str) -> str:
     for mark, (kind, command) in _COMPRESSED.items():
         if content.startswith(mark):
             raise InputError(f"{label}: is compressed ({kind}); unpack it first: {command} {label}")
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return content.decode("utf-16" if wide else "utf-8-sig", "replace")
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace")
+    head = content[:_HEAD]
+    if head and head[1::2].count(0) > len(head) // 4:  # most of its upper bytes: without its mark
+        return content.decode("utf-16-le", "replace")
+    return content.decode("utf-8-sig", "replace")
 
 
 def plain_lines(text: str) -> list[str]:

@@ -139,9 +139,8 @@ def launch_in(
     if source not in (AUTO, imported.source):
         raise InputError(f"{name}: is a launch of {imported.source}; say --from {imported.source}")
     if assumes:
-        machine = None
-        if "hardware" not in changes:
-            machine = machine_of(own, name, framework.vendors, function)
+        free = "hardware" not in changes
+        machine = machine_of(own, name, framework.vendors, function) if free else None
         imported = _assumed(imported, changes, models, machine)
     job = {**imported.job, "model": named or imported.job["model"]}
     _check_said(job, changes, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -19,6 +20,7 @@ from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
 from planner.frameworks.recognition import recognized
 from planner.frameworks.registry import TARGETS, framework_of, framework_of_target
 from planner.frameworks.rules import broken
+from planner.frameworks.targets import Target
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import says_something
 from planner.plan.layout_text import parse_layout
@@ -86,7 +88,7 @@ def resumed(request: Request, resolved: Resolved) -> Resumed:
 
 
 def of_plan_file(fields: Mapping[str, Any]) -> tuple[Request, Origin] | None:
-    """A question about a run with the job of the plan file that runs, unless it names a model.
+    """A question with the job of the plan file that runs, unless it names another model.
 
     Args:
         fields: As flags give them; they replace those of the file.
@@ -95,10 +97,12 @@ def of_plan_file(fields: Mapping[str, Any]) -> tuple[Request, Origin] | None:
         InputError: The file is a plan that cannot be used.
     """
     text = fields.get("resume_from")
-    if "model" in fields or not isinstance(text, str) or _is_text(text):
+    if not isinstance(text, str) or _is_text(text):
         return None
     path = Path(text)
     if path.suffix.lower() not in _PLANS[:2] or not _names_a_plan(path):
+        return None
+    if "model" in fields and fields["model"] != read_plan_file(path).request.model:
         return None
     found = read_plan_file(path, fields, flags=True)
     dropped = {name: None for name in _OF_THE_WHOLE if name not in fields}
@@ -212,10 +216,9 @@ def _source(resolved: Resolved, path: Path, text: str) -> str:
     name = resolved.cost.framework.name
     framework = framework_of(name)
     readable = [] if framework is None else [one for one in framework.targets if one.launches]
-    try:
+    target: Target | None = readable[0] if readable else None
+    with contextlib.suppress(InputError):  # of none that is known by its text: as the question says
         target = TARGETS[recognized(text_of(path), str(path))]
-    except InputError:  # of none that is known by its text: read as the question says
-        target = readable[0] if readable else None
     if not readable or target is None:
         raise InputError(
             f"resume-from: {shown(text)} is no plan file, and no launch of {name} is read; give "
@@ -254,9 +257,11 @@ def _of_same_weights(found: PlanRead, request: Request, resolved: Resolved, text
     _check_model(of_run.job.model, resolved.cost.job.model, text)
     own, asked = of_run.framework.name, resolved.cost.framework.name
     if framework_of(own) is not framework_of(asked):
+        hardware = found.request.hardware
+        beside = "" if hardware == request.hardware else f" --hardware {hardware}"
         raise InputError(
             f"resume-from: {shown(text)} is a run of {own}, and the question is about {asked}, "
-            f"which loads no checkpoint of that; give --framework {own}"
+            f"which loads no checkpoint of that; give --framework {own}{beside}"
         )
     return _of_same_adapters(found, request, text)
 

@@ -298,8 +298,9 @@ def test_the_command(plan_file: Path, resolved: Resolved, tmp_path: Path) -> Non
         (tmp_path / name).write_bytes(content)
         (line,) = refused(*flags, tmp_path / name)
         assert words in line
-    (tmp_path / "wide.log").write_bytes(log_text(9.0).encode("utf-16"))
-    assert planner(*flags, tmp_path / "wide.log", "--json").document["steps"]["last"] == 20
+    for form in ("utf-16", "utf-16-le", "utf-8-sig"):
+        (tmp_path / "wide.log").write_bytes(log_text(9.0).encode(form))
+        assert planner(*flags, tmp_path / "wide.log", "--json").document["steps"]["last"] == 20
     (tmp_path / "empty.log").touch()
     assert refused(*flags, tmp_path / "empty.log")[0].endswith("empty.log: is empty")
 

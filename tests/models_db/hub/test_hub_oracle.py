@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from support.cases import each
 
-from models_db.hub import MODEL_TYPES, import_model
+from models_db.hub import import_model
 from models_db.hub.activations import ACTIVATIONS, LEARNED, NAMES
-from models_db.hub.class_defaults import CLASS_DEFAULTS
+from models_db.hub.class_defaults import CLASS_DEFAULTS, INNER_SIZES
 from models_db.hub.contradictions import architecture_notes
 from models_db.hub.fields import Fields
 from models_db.hub.known_keys import HARMLESS
@@ -121,6 +121,13 @@ def test_defaults_are_those_of_the_class(model_type: str) -> None:
             assert declared.get(key, getattr(config, key)) == value, key
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("model_type", sorted(INNER_SIZES))
+def test_sizes_are_those_of_the_class(model_type: str) -> None:
+    config = pytest.importorskip("transformers").CONFIG_MAPPING[model_type]()
+    assert {key: getattr(config, key) for key in INNER_SIZES[model_type]} == INNER_SIZES[model_type]
+
+
 # What a row has otherwise than its class: values that follow from other keys there.
 FOLLOWS = {
     ("bailing_hybrid", "head_dim"),
@@ -182,17 +189,23 @@ def test_activations_are_those_of_transformers() -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("model_type", sorted(set(CLASS_DEFAULTS) - {"kimi_k2"}))
+@pytest.mark.parametrize("model_type", sorted({*ACTIVATIONS, "bloom"} - {"kimi_k2"}))
 def test_classes_and_activations_are_those_of_the_type(model_type: str) -> None:
     transformers = pytest.importorskip("transformers")
     auto = pytest.importorskip("transformers.models.auto.modeling_auto")
     config = transformers.CONFIG_MAPPING[model_type]()
     data = {"architectures": [auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[model_type]]}
-    keys = Fields(data, model_type, CLASS_DEFAULTS[model_type])
-    assert architecture_notes(keys, MODEL_TYPES) == keys.mistakes == []
+    keys = Fields(data, model_type, {})
+    assert architecture_notes(keys, ACTIVATIONS) == keys.mistakes == []
     if model_type in ACTIVATIONS:
         key, usual = ACTIVATIONS[model_type]
         assert getattr(config, key) == usual
+
+
+def defaults_of(model_type: str) -> Mapping[str, Any]:
+    """The defaults with which a type is read."""
+    row = row_of(model_type)
+    return CLASS_DEFAULTS[model_type] if row is None else row.defaults
 
 
 def one_of_each() -> list[Path]:
@@ -235,7 +248,7 @@ def test_absent_and_null_keys_are_refused_or_read_as_transformers_does(
     text = path.read_text(encoding="utf-8")
     keys = json.loads(text).get("text_config", json.loads(text))
     differing = {}
-    for key in sorted({*keys, *CLASS_DEFAULTS[keys["model_type"]]} - {"model_type"}):
+    for key in sorted({*keys, *defaults_of(keys["model_type"])} - {"model_type"}):
         data = json.loads(text)
         inner = data.get("text_config", data)
         inner.pop(key, None)

@@ -164,6 +164,18 @@ def test_parts_around_a_language_model_are_counted(tmp_path: Path) -> None:
     assert total == KEPT["causal/gemma3"]["count"]
 
 
+def test_a_language_model_inside_has_the_sizes_of_its_class(tmp_path: Path) -> None:
+    """LLaVA's published file leaves them out: its language model is Vicuna 7B."""
+    text = {"model_type": "llama", "vocab_size": 32064, "max_position_embeddings": 4096}
+    found = read(tmp_path, config("llava", text_config=text))
+    assert isinstance(found, Import)
+    assert found.model.total_parameters == 6_738_939_904  # 6,738,415,616 with 32,000 tokens
+    line = "text_config.hidden_size is absent: 4096, the default of llama in transformers 5.23"
+    assert any(line.removeprefix("text_config.") in one for one in found.remarks)
+    said = refused(tmp_path, {**text, "num_attention_heads": 32})  # a whole file states them
+    assert "num_hidden_layers: missing" in said
+
+
 def test_a_file_is_read_as_another_type_where_asked(tmp_path: Path) -> None:
     data = {**config("llama"), "model_type": "somebodys_llama", "magic": 3}
     said = refused(tmp_path, data)
@@ -228,6 +240,10 @@ def test_keys_are_those_that_a_class_takes(
     [
         ("nemotron_h", {"attention_head_dim": 64},
          "attention_head_dim: transformers 5.23 makes heads of head_dim; state that"),
+        ("nemotron_h", {"num_hidden_layers": 52},
+         "num_hidden_layers: layers_block_type and hybrid_override_pattern list another number"),
+        ("nemotron_h", {"layers_block_type": "absent", "hybrid_override_pattern": "MXM*"},
+         "hybrid_override_pattern: a layer is M, *, - or E; "),
         ("nemotron_h", {"mamba_n_groups": 4}, "mamba_n_groups: 4, but n_groups is 8"),
         ("llama", {"full_attention_interval": 4},
          "full_attention_interval: 4, but llama has no such key, and shapes of olmo_hybrid, "
