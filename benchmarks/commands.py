@@ -30,6 +30,7 @@ _PLANNER = ("-m", "planner")
 _LARGE = ("solve", "--model", "llama3.1-405b", "--hardware", "dgx-h100-ndr", "--chips", "16384",
           "--batch-tokens", "16Mi")  # fmt: skip
 _CHIPS = (*_LARGE[:5], "--chips-at-most", *_LARGE[6:])
+_PLAN = str(HERE / "tests/answers/files/plan-dense-tp-pp.yaml")
 _RUN = ("--train-tokens", "15.6e12", "--failure-site", "llama-3")
 _REPEATED = """
 import planner
@@ -63,6 +64,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "uneven": (*_PLANNER, *_LARGE, "--layout", "uneven"),
     "experts": (*_PLANNER, "solve", "--model", "deepseek-v3", "--hardware", "h100-sxm5-80",
                 "--chips", "2048", "--layout", "uneven"),
+    "evaluate": (*_PLANNER, "evaluate", _PLAN),
+    "explain": (*_PLANNER, "explain", _PLAN),
     "feasible": (*_PLANNER, "feasible", "--model", "llama3-70b", "--hardware", "h100-sxm5-80",
                  "--chips", "512"),
     "large": (*_PLANNER, "feasible", "--model", "llama3-70b", "--hardware", "h100-sxm5-80",
@@ -82,6 +85,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 """Name to the arguments of Python: what is measured, and in which order."""
 _TITLES = {
     "unit": "python: ten million additions",
+    "evaluate": "planner evaluate plan.yaml",
+    "explain": "planner explain plan.yaml",
     "repeated": "python: 5 x planner.solve(model='llama2-13b', chips=4096)",
     "second": "python: a second planner.solve(model='gpt3-125m', chips=8)",
     "imports": "python: import planner; planner.solve",

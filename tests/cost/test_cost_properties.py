@@ -307,7 +307,8 @@ def test_lora_is_cheaper_than_full_training(data: st.DataObject) -> None:
     lora = replace(full, job=replace(full.job, kind="lora"))
     one, other = lora.run([plan]), full.run([plan])
     assert one.step_time_s[0] < other.step_time_s[0]
-    assert one.memory_per_chip_bytes[0] < other.memory_per_chip_bytes[0]
+    held = [each.memory_per_chip_bytes[0] + each.host_memory_bytes[0] for each in (one, other)]
+    assert held[0] < held[1], "of chip and host: gradients of all weights may move there"
     assert one.energy.total[0] < other.energy.total[0]
     assert one.flop[0] < other.flop[0]
 

@@ -9,8 +9,8 @@ from planner.explanation.sensitivity.numbers import Lever, Number
 from planner.explanation.sensitivity.rebuilding import Rebuilding
 
 _DOCUMENTED = (
-    "weight_bytes", "gradient_bytes", "optimizer_bytes", "gated_saved", "plain_saved",
-    "logits_bytes",
+    "weight_bytes", "gradient_bytes", "whole_gradient_bytes", "optimizer_bytes", "gated_saved",
+    "plain_saved", "logits_bytes",
 )  # fmt: skip
 """Bytes per parameter, activation and logit, which follow from documented data types."""
 _ASSUMED = (
