@@ -226,14 +226,15 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     """Seconds of communication in a step, hidden or not, as the slowest stage sees them.
 
     Of the collectives of a layer's forward pass, the backward pass repeats those of tp
-    `tp_backward` times, those of a ring of cp twice and the others once, and recomputation all.
+    `tp_backward` times, those of a ring of cp twice and the others once, and recomputation and a
+    reference model all.
     """
     a, shapes, inputs = model.assumptions, model.shapes, x.inputs
     which = slowest_class(x.stages, inputs)[:, 0]
     ring = np.where(x.columns.plans.cp_mode == ALL_TO_ALL, 1.0, 2.0)[:, None]
     parts = {name: np.zeros(len(which)) for name in COMMUNICATION}
     for group, counts, times, cost in x.kinds():
-        again = np.where(group.recompute == FULL, 1.0, 0.0)
+        again = np.where(group.recompute == FULL, 1.0, 0.0) + model.job.reference_passes
         passes = {"tp": 1 + a.tp_backward + again, "cp": 1 + ring + again, "ep": 2 + again}
         layers = _of_class(counts, which)
         for axis, seconds in times.sent.items():

@@ -262,6 +262,19 @@ def test_a_reference_takes_the_flop_of_a_forward_pass(kind: str, passes: float) 
     assert run[1] - run[0] == pytest.approx(linear + share * scores)
 
 
+def test_a_reference_sends_what_a_forward_pass_does() -> None:
+    plans = (Plan(tp=2, cp=2, micro_batch=2), Plan(tp=4, micro_batch=2, recompute="full"))
+    plain = case_of("llama3-8b", layers=LAYERS)
+    pairs = replace(plain, job=replace(plain.job, reference="model"))
+    for plan, ways in zip(plans, (2, 3), strict=True):
+        sent = [one.run([plan]).communication_s for one in (plain, pairs)]
+        ratio = sent[1]["tensor_parallel"][0] / sent[0]["tensor_parallel"][0]
+        assert ratio == pytest.approx((ways + 1) / ways)
+        if plan.cp > 1:  # a ring sends gradients of keys and values as well
+            rings = [one["context_parallel"][0] for one in sent]
+            assert rings[1] / rings[0] == pytest.approx(4 / 3)
+
+
 def test_both_sequences_of_a_pair_are_in_one_micro_batch() -> None:
     pairs = tuned(reference="adapters")
     lone = replace(PLAN, micro_batch=1)

@@ -217,6 +217,8 @@ def why_not_traced(model: CostModel, plan: Plan) -> str:
         )
     if model.job.reference_passes:
         return "a pass of a reference model beside each of its own is not among the nodes"
+    if model.job.images:
+        return "a vision tower, which encodes its images, is not among the nodes"
     if schedule_of(plan.schedule).side_by_side:
         return (
             f"schedule {plan.schedule} runs two passes at once on each stage, which the nodes of a "

@@ -80,7 +80,7 @@ def gathered_bytes(job: Job) -> float:
 
     FSDP gathers what it holds: bitsandbytes packs weights of 4 bits into elements of the type that
     `bnb_4bit_quant_storage` names (bitsandbytes 0.50.2, nn/modules.py, `Params4bit`; its page
-    https://huggingface.co/docs/bitsandbytes/main/en/fsdp_qlora), torchao's NF4Tensor hands over its
+    https://huggingface.co/docs/bitsandbytes/fsdp_qlora), torchao 0.10 hands over its
     packed bytes and scales (dtypes/nf4tensor.py, `fsdp_pre_all_gather`). Scales count in both.
     """
     return FROZEN[UNQUANTIZED] if job.trains_all else min(FROZEN[UNQUANTIZED], frozen_bytes(job))

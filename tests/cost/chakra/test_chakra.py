@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from support.cases import each
+from support.jobs import with_images
 
 from planner.base.errors import InputError
 from planner.cost.chakra.schema import file_of, messages, schema_text
@@ -251,6 +252,8 @@ def test_what_has_no_trace_is_refused() -> None:
     both = Plan(dp=2, pp=4, schedule="dualpipe", interleave=2)
     with pytest.raises(InputError, match="runs two passes at once"):
         traces_of(model_of(DENSE, both), both)
+    with pytest.raises(InputError, match="a vision tower, which encodes its images"):
+        traces_of(with_images(model, 4), plan)
     bound = resolve(request_from({"model": "llama3-8b", "chips": 16, "assumptions": "roofline"}))
     with pytest.raises(InputError, match="roofline counts no layers"):
         traces_of(bound.cost, Plan(fsdp=16, sharding="zero3"))
