@@ -74,9 +74,9 @@ HARMLESS = frozenset(_HARMLESS.split())
 
 # Keys of a file around a `text_config`: the parts that are no language model, and their tokens.
 _OUTER = """
-audio_config audio_token_id image_seq_length image_token_index media_placeholder_token_id
+audio_config audio_token_id image_seq_length image_size image_token_index media_placeholder_token_id
 multimodal_projector_bias projector_hidden_act spatial_merge_size text_config
 tie_word_embeddings use_image_cross_attention video_token_id vision_config vision_end_token_id
-vision_feature_layer vision_feature_select_strategy vision_start_token_id
+vision_feature_layer vision_feature_select_strategy vision_start_token_id vq_config
 """
 OUTER = frozenset(_OUTER.split())

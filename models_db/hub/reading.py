@@ -215,7 +215,7 @@ def _merged(data: Mapping[str, Any], around: Around) -> dict[str, Any]:
     """The keys of a language model; whether embedding and head are one may stand outside."""
     key = "tie_word_embeddings"
     others = () if around.row is None else around.row.spelled.get(key, ())
-    said = next((data[name] for name in (key, *others) if data.get(name) is not None), None)
+    said = next((data[name] for name in (*others, key) if data.get(name) is not None), None)
     tied = {} if said is None else {key: said}
     if around.row is not None and around.row.ties:
         return {**around.inner, key: around.row.defaults.get(key, False), **tied}

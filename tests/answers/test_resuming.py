@@ -19,6 +19,7 @@ from planner.question.files.plan_text import plan_text
 from planner.question.launch.resuming import Resumed
 from planner.question.request import request_from
 from planner.question.resolved import resolve
+from planner.report.tables.screen_rows import caveats_row, resumed_row
 
 SMALL: dict[str, Any] = {
     "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 8, "batch_tokens": 2**17,
@@ -205,6 +206,8 @@ def test_data_ranks_that_a_text_leaves_out_are_those_of_the_chips() -> None:
     assert found.best.plan == whole.best.plan
     lines = [one for one in found.notes.caveats if one.startswith("the layout of the run")]
     assert "assumed of the run, to be corrected in resume-from: dp=2, " in lines[0]
+    assert resumed_row(found) == [("gain", lines)]
+    assert lines[0] not in caveats_row(found)[0][1]
     with pytest.raises(InputError, match="does not say dp, and the 8 chips of the question are no"):
         planner.solve(**asked, resume_from="tp=16")
     with pytest.raises(InputError, match="the question leaves the number of chips open; add it"):

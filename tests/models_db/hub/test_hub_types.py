@@ -164,6 +164,15 @@ def test_parts_around_a_language_model_are_counted(tmp_path: Path) -> None:
     assert total == KEPT["causal/gemma3"]["count"]
 
 
+def test_ties_around_a_language_model_have_another_name_too(tmp_path: Path) -> None:
+    tied, apart = (
+        read(tmp_path, config("lfm2_vl", tie_embedding=value)).text_parameters
+        for value in (True, False)
+    )
+    text = config("lfm2_vl")["text_config"]
+    assert apart - tied == text["vocab_size"] * text["hidden_size"]
+
+
 def test_a_language_model_inside_has_the_sizes_of_its_class(tmp_path: Path) -> None:
     """LLaVA's published file leaves them out: its language model is Vicuna 7B."""
     text = {"model_type": "llama", "vocab_size": 32064, "max_position_embeddings": 4096}
