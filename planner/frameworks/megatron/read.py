@@ -37,8 +37,8 @@ from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of
 from planner.plan import Plan
 
-_VARIABLE = re.compile(r"\$\{?\w+\}?")
-"""A variable that the text does not define, which may hold any flags."""
+_VARIABLE = re.compile(r"\$\{?\w+\}?|\$\{.*\}|\$\(.*\)|`.*`", re.DOTALL)
+"""A variable or an output that the text does not define, which may hold any flags."""
 
 
 def read(text: str, asked: Asked) -> Imported:

@@ -153,7 +153,9 @@ def _without(text: str, known: Collection[str], program: str, notes: Sequence[st
     """What is said of a text no command of which has a flag of a program."""
     words = _FLAG.findall(text)
     if not any(word in known for word in words):
-        return f"has no argument of {program}, such as {min(known, key=len)}"
+        return (
+            f"has no argument of {program}, such as {min(known, key=lambda one: (len(one), one))}"
+        )
     if not notes:
         return f"names arguments of {program}, and has no command that takes them"
     return (

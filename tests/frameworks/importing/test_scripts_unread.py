@@ -149,6 +149,20 @@ NEMO = (
     "recipe.trainer.strategy.pipeline_model_parallel_size = stages()\n"
     "recipe.data.micro_batch_size = 2\nrun.run(recipe)\n"
 )
+FLAGS = (
+    "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 40 --hidden-size 5120 --bf16 "
+    "--num-attention-heads 40 --seq-length 2048 --micro-batch-size 1 --tensor-model-parallel-size 8"
+)
+
+
+@each("more", ["$(flags)", "`flags`", '"${MORE[@]}"', "${MORE}"])
+def test_what_may_hold_any_flags_is_listed(more: str, tmp_path: Path) -> None:
+    found = started(f"{FLAGS} {more}\n", tmp_path)
+    assert found.plan.tp == 8
+    assert any("flags that it may hold are not read" in one for one in found.imported.warnings)
+    assert [one.name for one in found.imported.unknown] == [more.strip('"')]
+
+
 TRL = (
     "N=8\naccelerate launch --config_file fsdp.yaml --num_processes $N trl/scripts/sft.py "
     "--model_name_or_path Qwen/Qwen2.5-7B --max_length 4096 --per_device_train_batch_size 2 "

@@ -6,7 +6,7 @@ group of the parser's `--help` (`megatron_names.GROUPS`) that is decided here.
 
 from __future__ import annotations
 
-from planner.base.messages import shown
+from planner.base.messages import one_line, shown
 from planner.frameworks.megatron.reading.names import known_flags
 from planner.frameworks.reading.settings import LaunchSettings
 
@@ -71,6 +71,11 @@ def warn_of_others(launch: LaunchSettings) -> None:
         f"{shown(name)}: not known to this reader; the prediction leaves it out"
         for name in launch.values
         if name.startswith("--") and name not in known
+    ]
+    launch.warnings += [
+        f"{one_line(name)}: is not known from the text; flags that it may hold are not read"
+        for name in launch.values
+        if name.startswith(("$", "`"))
     ]
 
 

@@ -46,6 +46,11 @@ class Group(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Subshell(Group):
+    """What stands between parentheses, whose variables end with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class If(Node):
     """Conditions, each with what it chooses; None: `else`."""
 
@@ -92,6 +97,7 @@ class _Parser:
         self.statements, self.name = statements, name
         self.at = 0
         self.depth = 0
+        self.open = 0
 
     @property
     def now(self) -> Statement | None:
@@ -110,7 +116,7 @@ class _Parser:
         now = self.now
         if now is not None:
             now.words.pop(0)
-            now.joint = "\n"
+            now.joint, now.closes = "\n", False
             self.at += not now.words
 
     def end(self, word: str) -> None:
@@ -125,8 +131,10 @@ class _Parser:
         while (now := self.now) is not None and self.first() not in ends:
             if arm and not fresh and now.joint == ";;":
                 break
+            if self.open and now.closes and not (arm and fresh):
+                break
             if arm and fresh:
-                now.joint = "\n"
+                now.joint, now.closes = "\n", False
             fresh = False
             found.append(self.node(now))
         return tuple(found)
@@ -139,7 +147,19 @@ class _Parser:
         self.depth -= 1
         return node
 
+    def _subshell(self, now: Statement, line: int, joint: str) -> Node:
+        """What stands up to a parenthesis that closes; the statement behind it is the next."""
+        now.opens, now.joint = False, "\n"
+        self.open += 1
+        body = self.body(())
+        self.open -= 1
+        if self.now is not None:
+            self.now.closes = False
+        return Subshell(line, "\n" if joint == "(" else joint, body)
+
     def _node(self, now: Statement, line: int, joint: str) -> Node:
+        if now.opens:
+            return self._subshell(now, line, joint)
         while (first := self.first()) in _DROPPED:
             self.drop()
             if self.now is not now:

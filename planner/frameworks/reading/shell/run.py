@@ -4,8 +4,8 @@ Variables that the text does not define, arguments that are not given and the ou
 stay as they are written. Of an `if` and a `case` the branch is taken that known words choose, and
 `while` goes on as long as a known test holds; branches that cannot be chosen, and other loops, are
 left out with a line that says so, and what they change is not known after them. Functions are read
-where they are called. Files that it sources or starts are read where they lie beside it, or where
-it writes them. Work is bounded: see `_MOST`.
+where they are called, files that it sources or starts where they lie beside it or are written.
+Work is bounded: see `_MOST`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from planner.frameworks.reading.shell.blocks import (
     Loop,
     Node,
     Simple,
+    Subshell,
     blocks,
 )
 from planner.frameworks.reading.shell.conditions import asks, holds, is_endless, is_test, matches
@@ -52,6 +53,8 @@ _MOST = 1 << 24  # characters that all expansions of a text may come to
 _STATEMENT = 512  # characters that a statement counts as
 _TURNS = 256  # of a loop whose test is known
 _WITHOUT = "an argument is compared, and the script is read as started without any"
+_TESTED = "what a test that is not known from the text starts"
+_CHOOSES = "an `if` whose condition is not known from the text"
 _SET = (":", "true", "false", "getopts")
 
 
@@ -71,7 +74,7 @@ class Shell:
         notes: What was left out, one line each.
         changed: Variables that are not known since then, by name with the place.
         beside: The text of a file that it sources; None where there is none.
-        files: Texts that the script writes (`cat <<EOF > NAME`), by name.
+        files: Texts that the script writes, by name.
         missing: Scripts that it starts and that do not lie beside it.
         functions: By name.
         called: Those that were.
@@ -216,8 +219,7 @@ class Shell:
             if joined and status is (node.joint == "||"):
                 continue
             if joined and status is None and not asks(node):
-                what = "what a test that is not known from the text starts"
-                after_some(self, node.line, what, [(replace(node, joint="\n"),)])
+                after_some(self, node.line, _TESTED, [(replace(node, joint="\n"),)])
                 continue
             self._chosen += joined
             found = self._node(node)
@@ -233,13 +235,15 @@ class Shell:
         if isinstance(node, Simple):
             return self._run(node.statement)
         if isinstance(node, Group):
-            return self.body(node.body)
+            outer = dict(self.variables), dict(self.changed)
+            found = self.body(node.body)
+            if isinstance(node, Subshell):
+                self.variables, self.changed = outer
+            return found
         if isinstance(node, Function):
             self.functions[node.name] = node
-        elif isinstance(node, If):
-            self._if(node)
-        elif isinstance(node, Case):
-            self._case(node)
+        elif isinstance(node, If | Case):
+            self._if(node) if isinstance(node, If) else self._case(node)
         elif isinstance(node, Loop):
             self._loop(node)
         return True
@@ -268,8 +272,7 @@ class Shell:
             if found is None:
                 bodies = [one for _, one in node.arms[at:]]
                 closed = node.arms[-1][0] is None
-                what = "an `if` whose condition is not known from the text"
-                return after_some(self, node.line, what, bodies, closed=closed)
+                return after_some(self, node.line, _CHOOSES, bodies, closed=closed)
         return None
 
     def _case(self, node: Case) -> None:
@@ -381,8 +384,7 @@ class Shell:
         if self.arguments or self.exact or is_known(found):
             return found
         self.exact = True
-        bare_text = self.text(word)
-        self.exact = False
+        bare_text, self.exact = self.text(word), False
         if bare_text != found and _WITHOUT not in "".join(self.notes):
             self.notes.append(f"{self.place(line)}: {_WITHOUT}; FILE::ARGUMENT gives them")
         return bare_text

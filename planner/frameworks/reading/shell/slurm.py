@@ -8,6 +8,7 @@ from collections.abc import Iterable
 _SBATCH = re.compile(r"SBATCH\s+(.*)")
 _PER_NODE = re.compile(r"(?:gpu:)?(?:[\w-]+:)?(\d{1,6})")
 _NODES = ("--nodes", "-N")
+_TASKS = ("--ntasks", "-n")
 _TASKS_PER_NODE = ("--ntasks-per-node", "--tasks-per-node")
 _GPUS_PER_NODE = ("--gpus-per-node", "--gres")
 
@@ -29,8 +30,9 @@ def slurm_variables(words: list[str]) -> dict[str, str]:
         found |= {"SLURM_NNODES": nodes, "SLURM_JOB_NUM_NODES": nodes}
     if tasks := value_of(words, _TASKS_PER_NODE):
         found["SLURM_NTASKS_PER_NODE"] = tasks
-    if nodes and tasks:
-        found["SLURM_NTASKS"] = str(int(nodes) * int(tasks))
+    whole = value_of(words, _TASKS) or (str(int(nodes) * int(tasks)) if nodes and tasks else "")
+    if whole:
+        found |= {"SLURM_NTASKS": whole, "SLURM_NPROCS": whole}
     if chips := chips_per_node(words):
         found["SLURM_GPUS_ON_NODE"] = str(chips)
     return found

@@ -14,7 +14,7 @@ from planner.base.errors import InputError
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _REDIRECTION = re.compile(r"[0-9]*>&[0-9-]|&>>?")
 _LAYOUT = re.compile(r"E[tm*0-9|(),]*L(?=\s|$)")  # a pipeline's layout that lost its quotes
-_DOCUMENT = re.compile(r"<<(-?)[ \t]*(\\|['\"]?)(\w+)(['\"]?)")
+_DOCUMENT = re.compile(r"(?<!<)<<(?!<)(-?)[ \t]*(\\|['\"]?)(\w+)(['\"]?)")
 _FROM_COMMANDS = ("<(", ">(")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _OUTPUT = re.compile(
@@ -46,6 +46,7 @@ class Statement:
         words: Its words.
         array: Name of the array, with `=` or `+=`, whose elements the words are; else empty.
         joint: What separates it from the one before: a sign or a line's end.
+        opens, closes: Whether a parenthesis opens or closes before it.
         document: Lines that are its standard input (`<<EOF`); None: there are none.
     """
 
@@ -53,6 +54,8 @@ class Statement:
     words: list[Word] = field(default_factory=list)
     array: str = ""
     joint: str = "\n"
+    opens: bool = False
+    closes: bool = False
     document: Part | None = None
 
 
@@ -95,8 +98,7 @@ class Lexer:
                 self._advance(len(sign))
                 if sign == "\n":
                     self._read_documents()
-                kept = now.joint if not now.words and now.joint in _ENDS_OF_CASES else sign
-                now = Statement(self.line, joint=kept if sign == "\n" else sign)
+                now = self._after(now, sign)
                 continue
             if match := self._document():
                 self._documents.append((now, match[3], not match[2], bool(match[1])))
@@ -105,7 +107,8 @@ class Lexer:
             match = _ARRAY.match(self.text, self.at)
             if match and self.text[match.end() : match.end() + 1] == "(":
                 array = self._array(match[0])
-                array.joint = "\n" if now.words else now.joint
+                if not now.words:
+                    array.joint, array.opens, array.closes = now.joint, now.opens, now.closes
                 found += [now, array] if now.words else [array]
                 now = Statement(self.line)
                 continue
@@ -116,6 +119,17 @@ class Lexer:
                 bare(now.words[-1]) != "]]"
             )
         return [*found, now] if now.words else found
+
+    def _after(self, now: Statement, sign: str) -> Statement:
+        """The statement that a sign begins; one without words hands on what stands before it."""
+        kept = now.joint if not now.words and now.joint in _ENDS_OF_CASES else sign
+        empty = not now.words
+        return Statement(
+            self.line,
+            joint=kept if sign == "\n" else sign,
+            opens=sign == "(" or (empty and now.opens and sign == "\n"),
+            closes=sign == ")" or (empty and now.closes),
+        )
 
     def _is_sum(self, now: Statement) -> bool:
         """Whether `((` begins a command here."""
