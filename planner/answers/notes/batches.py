@@ -45,9 +45,10 @@ def other_batch(
     sequences = model.job.global_batch
     odd = best.chips // (best.chips & -best.chips)
     left = odd // gcd(odd, plan.dp * plan.fsdp)
-    if left == 1 or sequences % odd == 0 or plan.stages or plan.layout is not None:
+    near = left > 1 and odd < sequences and sequences % odd
+    if not near or plan.stages or plan.layout is not None:
         return []
-    batch = odd << max(0, round(log2(sequences / odd)))
+    batch = odd << round(log2(sequences / odd))
     changed = replace(model, job=replace(model.job, global_batch=batch))
     moved = [one for axis in ("pp", "cp", "tp") for one in _moved(plan, axis, left)]
     kept = _allowed(changed, moved, limits, options)
