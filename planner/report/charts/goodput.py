@@ -64,7 +64,7 @@ def curve_chart(curve: Curve, marked: tuple[int, ...]) -> Chart:
     own = not exact and not np.array_equal(curve.low, curve.unseen_low)
     if own:
         marks.insert(1, _band(curve, curve.low, curve.high, "blue", ""))
-    marks += [*_marked(curve, marked), *_published(curve)]
+    marks += [*_published(curve), *_marked(curve, marked)]  # those are named first
     keys = [Key(words=curve.rate, tone="blue", kind="line")]
     keys += [Key(words="its 80 % interval", tone="blue", kind="area")] if own else []
     return Chart(
