@@ -75,27 +75,27 @@ KINDS: dict[str, Kind] = {
     ),
     "phases": Kind(
         "the answer of planner solve --phases",
-        _telling("subject status passages total"),
+        _telling("passages total"),
         "planner report takes it",
     ),
     "outage": Kind(
         "the answer of planner solve --down",
-        _telling("subject nodes covered left ways running returns pays"),
+        _telling("covered left ways running pays"),
         "planner report takes it",
     ),
     "goodput": Kind(
         "the answer of planner goodput",
-        _telling("rows chip_hours_per_failure rate while_down spares_chance law runs"),
+        _telling("chip_hours_low chip_hours_high spares_chance law runs chips_at_half"),
         _PLOT.format("goodput"),
     ),
     "failure-log": Kind(
         "the answer of planner calibrate --failures",
-        _telling("rows chip_hours all causes chips"),
+        _telling("chip_hours all"),
         "its -o writes a file that --failure-site takes",
     ),
     "validation": Kind(
         "the answer of planner validate",
-        _telling("data goodput site_factors summary targets skipped skipped_rows"),
+        _telling("goodput site_factors summary skipped skipped_rows"),
     ),
     "feasibility": Kind(
         "the answer of planner feasible",

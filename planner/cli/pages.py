@@ -43,7 +43,7 @@ def page_about(
     answer: SolveResult | EvaluateResult, plan: PlanResult | None, resolved: Resolved | None
 ) -> str:
     """The page of `report_about`."""
-    from planner.report.pages.report import page_of  # noqa: PLC0415  (not for --help)
+    from planner.report.pages.page import page_of  # noqa: PLC0415  (not for --help)
 
     return page_of(report_about(answer, plan, resolved))
 

@@ -290,15 +290,18 @@ def _range_or_whole(value: Any, whole: Callable[[Any], int]) -> int | str:
 
 def _within(value: Any) -> Any:
     """Seconds as the number that they are; with a chance the text."""
-    if not isinstance(value, str):
-        return plain(value)
-    try:
-        seconds, chance = parse_within(value, "time")
-    except InputError as error:
-        raise refusal(str(error).removeprefix("time: ")) from error
+    if isinstance(value, str):
+        try:
+            seconds, chance = parse_within(value, "time")
+        except InputError as error:
+            raise refusal(str(error).removeprefix("time: ")) from error
+    else:
+        seconds, chance = plain(value), None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise refusal(f"{shown(value)} is no deadline; write 60d, 60d@90% or seconds")
     if not 0 < seconds <= _LARGEST:
         raise refusal(f"{shown(value)} is no deadline; allowed: above 0 and up to {_LARGEST:g} s")
-    return seconds if chance is None else value.strip()
+    return float(seconds) if chance is None else str(value).strip()
 
 
 Within = Annotated[

@@ -61,6 +61,8 @@ def test_a_job_file_and_python_ask_the_same(tmp_path: Path) -> None:
     )  # fmt: skip
     for document in documents:
         del document["seconds"]
+        asked = document.pop("asked")  # as it was written
+        assert (asked["chips"], len(asked["phases"])) == (16, 2)
     assert documents[0] == documents[1] == documents[2]
     line = planner("solve", job, "--quiet").out
     assert line.startswith("2 phases: ")

@@ -144,3 +144,10 @@ def test_training_beside_rollouts_is_refused_with_what_can_be_planned(word: str)
     fields = {name: value for name, value in fields.items() if name != "lengths"}
     with pytest.raises(InputError, match="with their tokens as --seq-len"):
         request_from({**fields, "job": word})
+
+
+@pytest.mark.parametrize("deadline", [float("nan"), 0, -5, 1e31, True, [3], 10**400])
+def test_a_deadline_that_is_none_is_told_in_a_line(deadline: Any) -> None:
+    with pytest.raises(InputError, match=r"^deadline: .* is no deadline; ") as told:
+        request_from({"model": "gpt3-125m", "chips": 4, "deadline": deadline})
+    assert "\n" not in str(told.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from planner.cost.goodput.segments import Checkpointing
 from planner.evidence.goodput.said import runs_said
 from planner.report.charts.goodput import goodput_picture
 from planner.report.drawing.chart import Area, Bar, Chart, Dot, Line
+from planner.report.drawing.svg import chart_svg
 from planner.studies.run.kept import Kept
 
 
@@ -50,6 +52,19 @@ def test_the_curve_falls_from_point_to_point_and_has_what_was_published() -> Non
     assert len(areas) == 1, "a rate that was given has no band of its own"
     assert len([mark for mark in charts(replace(KEPT, rate=rate_of_site("rsc-1")))[0].marks
                 if isinstance(mark, Area)]) == 2  # fmt: skip
+
+
+def test_what_was_published_is_named_among_many_numbers_of_chips() -> None:
+    often = replace(KEPT, pace=lambda chips: pace(chips, 5.0), rate=rate_of_site("rsc-2"))
+    curve = charts(often, *(512 * 2**power for power in range(9)))[0]
+    published = {
+        mark.words for mark in curve.marks if isinstance(mark, Dot) and mark.tone == "orange"
+    }
+    drawn = chart_svg(curve, width=560.0)
+    named = set(re.findall(r"<text[^>]*>([^<]*)</text>", drawn))
+    assert published
+    assert published <= named
+    assert any(words.endswith(", that of rsc-2") for words in named), "what fits in the legend"
 
 
 def test_the_strip_is_a_day_without_gaps() -> None:

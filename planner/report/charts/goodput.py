@@ -64,8 +64,8 @@ def curve_chart(curve: Curve, marked: tuple[int, ...]) -> Chart:
     own = not exact and not np.array_equal(curve.low, curve.unseen_low)
     if own:
         marks.insert(1, _band(curve, curve.low, curve.high, "blue", ""))
-    marks += [*_marked(curve, marked), *_published(curve)]
-    keys = [Key(words=curve.rate, tone="blue", kind="line")]
+    marks += [*_published(curve), *_marked(curve, marked)]  # those are named first
+    keys = [Key(words=curve.rate.partition(" (")[0], tone="blue", kind="line")]
     keys += [Key(words="its 80 % interval", tone="blue", kind="area")] if own else []
     return Chart(
         title="Share of the time that is work that counts",

@@ -51,7 +51,7 @@ def front_svg(result: SolveResult) -> str:
 
 def front_page(result: SolveResult) -> str:
     """The front as a page: every plan of it in full, the best one, and the provenance."""
-    from planner.report.pages.report import page_of  # noqa: PLC0415  (only for pages)
+    from planner.report.pages.page import page_of  # noqa: PLC0415  (only for pages)
     from planner.report.pages.sections import report_of  # noqa: PLC0415
     from planner.results.words import front_job_words, front_title  # noqa: PLC0415
 

@@ -11,17 +11,21 @@ from base64 import b64encode
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from planner.report.drawing.chart import Picture
 from planner.report.drawing.style.palette import chart_css, theme_css
 from planner.report.drawing.svg import WIDTH, chart_svg
+from planner.report.pages.blocks import Block, Figure, Report
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _NARROW = 560.0
 _MOST_COLUMNS = 3
+_WIDTHS = (WIDTH, 560.0, 480.0)
+"""Of the coordinates of one chart on a line, of each of two, and of small ones."""
 
 
 def page_html(
@@ -141,3 +145,41 @@ def _policy(script: str, sheet: str) -> str:
 def _digest(text: str) -> str:
     """What a policy calls a text that it lets through."""
     return f"'sha256-{b64encode(sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+
+def page_of(report: Report) -> str:
+    """The page of a report: HTML, style, script and pictures in one text that loads nothing."""
+    blocks = {
+        section.ident: [_drawn(block) for block in section.blocks] for section in report.sections
+    }
+    return rendered(
+        "report.html",
+        title=report.title,
+        report=report,
+        blocks=blocks,
+        style=_text("report.css"),
+        script=_text("report.js"),
+        footer=(f"Versions: {report.made_by}.",),
+    )
+
+
+def _drawn(block: Block) -> tuple[str, Any, list[tuple[Any, Any]]]:
+    """The kind of a block, what the template needs of it, and its charts as SVG."""
+    kind = type(block).__name__
+    if not isinstance(block, Figure):
+        return kind, block, []
+    charts = block.picture.charts
+    columns = max(1, min(block.picture.columns, len(charts), len(_WIDTHS)))
+    width = block.picture.width or _WIDTHS[columns - 1]
+    drawn = [
+        (chart, trusted(chart_svg(chart, width=width, ident=f"{block.ident}-{at}")))
+        for at, chart in enumerate(charts)
+    ]
+    shape = {"ident": block.ident, "caption": block.caption, "columns": columns}
+    return kind, shape, drawn
+
+
+@lru_cache(maxsize=4)
+def _text(name: str) -> str:
+    """A file beside the templates."""
+    return (files("planner.report.pages") / "templates" / name).read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ def provenance_section(answer: SolveResult | EvaluateResult, detail: PlanDetail 
     found = isinstance(answer, EvaluateResult) or bool(answer.best or answer.front)
     spread = (spread_words(answer.notes.spread),) if found else ()
     blocks: list[Block] = [Prose(lines=(*spread, _convention(answer)))]
-    blocks.append(words_table("The job as it was understood", (), _job(answer.question.job)))
+    blocks.append(words_table("The job as it was understood", (), job_rows(answer.question.job)))
     if answer.notes.defaults:
         blocks.append(
             words_table("Assumed defaults", ("what", "value", "why"), answer.notes.defaults)
@@ -43,7 +43,8 @@ def _convention(answer: SolveResult | EvaluateResult) -> str:
     return f"MFU: {answer.notes.mfu_convention}."
 
 
-def _job(job: Mapping[str, Any]) -> list[tuple[str, str]]:
+def job_rows(job: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Fields of a question with their values in words, but those that are not set."""
     return [_words(name, value) for name, value in job.items() if value is not None]
 
 

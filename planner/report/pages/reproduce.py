@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from planner.base.version import __version__
 from planner.report.charts.reproduce import pictures_of
 from planner.report.pages.blocks import Block, Figure, Prose, Report, Section, words_table
-from planner.report.pages.report import page_of
+from planner.report.pages.page import page_of
 from planner.report.tables.reproduce import HEADER, counted_words, number_rows, words_of
 from planner.studies.reproduce.found import Reproduced
 

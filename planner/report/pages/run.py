@@ -9,6 +9,7 @@ from planner.answers.run.phased import PhasesResult, Sum
 from planner.base.units import show_percent, show_seconds, show_watt_hours
 from planner.question.provenance import versions
 from planner.report.pages.blocks import Block, Fact, Prose, Report, Section, words_table
+from planner.report.pages.provenance import job_rows
 from planner.report.tables import down, phases
 from planner.report.tables.goodput import days_words
 from planner.report.tables.terminal import run_rows
@@ -92,7 +93,7 @@ def _down_sections(result: DownResult) -> Iterator[Section]:
         blocks = (
             words_table("Ways to go on", names, cells, right=range(1, len(names))),
             words_table("Best plans for what is left", _PLANS, down.way_rows(result)),
-            Prose(lines=tuple(down.sum_lines(result))),
+            words_table("Their arithmetic", ("plan", "what", "sum"), down.sum_rows(result)),
         )
         yield Section(ident="ways", title="Against waiting for the repair", blocks=blocks)
     if lines := [*down.notes(result)]:
@@ -102,9 +103,8 @@ def _down_sections(result: DownResult) -> Iterator[Section]:
 
 
 def _asked(asked: Mapping[str, object]) -> Section:
-    rows = [(name.replace("_", " "), str(value)) for name, value in asked.items()]
     tables = (
-        words_table("What was asked", (), rows),
+        words_table("What was asked", (), job_rows(asked)),
         words_table("Versions", (), list(versions().items())),
     )
     return Section(ident="provenance", title="Where the numbers come from", blocks=tables)

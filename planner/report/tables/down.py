@@ -32,7 +32,8 @@ def down_view(result: DownResult) -> RenderableType:
         plans = ["  ".join(row) for row in way_rows(result)]
         blocks.append([_table(result)])
         blocks.append([section("Best plans for what is left", indented(plans))])
-        blocks.append([section("Against waiting for the repair", indented(sum_lines(result)))])
+        sums = [f"{letter or ' '}  {what}: {words}" for letter, what, words in sum_rows(result)]
+        blocks.append([section("Against waiting for the repair", indented(sums))])
     if lines := [*notes(result)]:
         blocks.append([section("Notes", indented(lines))])
     return spaced(blocks)
@@ -99,10 +100,13 @@ def way_rows(result: DownResult) -> list[tuple[str, str]]:
     return [(_letter(at), plan_line(way.best)) for at, way in enumerate(result.ways)]
 
 
-def sum_lines(result: DownResult) -> list[str]:
-    """The arithmetic of each way against waiting."""
-    ways = enumerate(result.ways)
-    return [line for at, way in ways for line in _sums(result, way, _letter(at))]
+def sum_rows(result: DownResult) -> list[tuple[str, str, str]]:
+    """The arithmetic of each way against waiting: its letter once, what, and the sum."""
+    return [
+        ("" if row else _letter(at), *term)
+        for at, way in enumerate(result.ways)
+        for row, term in enumerate(_sums(result, way))
+    ]
 
 
 def title_of(result: DownResult) -> str:
@@ -136,8 +140,8 @@ def _signed(seconds: float) -> str:
     return f"-{show_seconds(-seconds)}" if seconds < 0 else show_seconds(seconds)
 
 
-def _sums(result: DownResult, way: Way, letter: str) -> Iterator[str]:
-    """The arithmetic of a way, a line for each term."""
+def _sums(result: DownResult, way: Way) -> Iterator[tuple[str, str]]:
+    """The arithmetic of a way: each term, and what it is the sum of."""
     stops, back = float(way.detour.in_s), float(way.detour.back_s)
     restart, write = show_seconds(result.restart_s), show_seconds(way.write_s)
     convert = f"{show_seconds(way.convert_s)} to read and write the checkpoint + "
@@ -145,11 +149,17 @@ def _sums(result: DownResult, way: Way, letter: str) -> Iterator[str]:
     done, share = show_seconds(worked * _of_whole(way)), show_percent(_of_whole(way))
     once = convert if way.refused else ""
     again = "" if way.returns else convert
-    yield f"{letter}  stops: {once}{restart} restart = {show_seconds(stops)}"
-    yield f"   works until the repair: {show_seconds(worked)} x {share} = {done} of the whole job's"
-    yield f"   returns: {write} last checkpoint + {again}{restart} restart = {show_seconds(back)}"
-    yield f"   gains: {done} - {show_seconds(later)} of a later return = {_signed(way.gained_s)}"
-    yield f"   an hour of repair more: {show_seconds(3600.0 * _of_whole(way))} more"
+    yield "stops", f"{once}{restart} restart = {show_seconds(stops)}"
+    yield (
+        "works until the repair",
+        f"{show_seconds(worked)} x {share} = {done} of the whole job's",
+    )
+    yield "returns", f"{write} last checkpoint + {again}{restart} restart = {show_seconds(back)}"
+    yield (
+        "gains",
+        f"{done} - {show_seconds(later)} of a later return = {_signed(way.gained_s)}",
+    )
+    yield "an hour of repair more", f"{show_seconds(3600.0 * _of_whole(way))} more"
 
 
 def notes(result: DownResult) -> Iterator[str]:

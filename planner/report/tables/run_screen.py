@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from planner.base.units import plural, show_percent, show_seconds
+from planner.base.units import plural, show_count, show_percent, show_seconds
 from planner.report.tables.goodput import days_words, half_words
 from planner.report.tables.terminal import run_rows
 from planner.results.parts import RunGoodput, TrainingRun
 
+_GLUE = "\u00a0"
 _SIZE = {
-    "deadline": "{}",
     "tokens": "{} tokens",
     "steps": "{} steps",
     "energy": "{}",
@@ -23,13 +23,15 @@ _UNKNOWN = ("unknown", "half of the chips")
 
 def run_lines(run: TrainingRun) -> list[str]:
     """`61 days (80 %: 57 to 66), 91 % goodput, checkpoint every 330 s, 20 spare nodes`, and on."""
-    rows = dict(run_rows(run))
+    rows = dict(run_rows(run)) | {"tokens": show_count(run.tokens).replace(" ", _GLUE)}
     size = _said(rows, _SIZE)
     if run.goodput is None:
         first = [f"{days_words(run)} if nothing fails"]
     else:
         first = [days_words(run), *_kept(run.goodput)]
         size.insert(0, _failing(run.goodput))
+    if "deadline" in rows:
+        size.insert(0, rows["deadline"])
     unknown = [", ".join(rows[name] for name in _UNKNOWN if name in rows)]
     lines = [", ".join(first), *unknown, ", ".join(size), ", ".join(_said(rows, _MONEY))]
     lines += [words.partition(" (")[0] for words in run.prices]
