@@ -55,7 +55,7 @@ def test_rules_of_a_target_that_drop_what_fits_are_named_with_the_batch_that_fre
     """MaxText takes ep from fsdp alone: 64 sequences on 128 chips leave a cp of 2."""
     flags = ("--model", "mixtral-8x7b", "--hardware", "tpu-v5e", "--chips", "8x16", "--seq-len",
              "4096", "--fix", "tp=1", "--fix", "pp=1", "--fix", "recompute=full", "--runnable-in",
-             "maxtext", "--max-oom-risk", "100%", "--json")  # fmt: skip
+             "maxtext", "--max-memory", "12.5GB", "--json")  # fmt: skip
     outcome = planner("solve", *flags, "--batch-tokens", "256Ki")
     diagnosis = outcome.document["diagnosis"]
     assert (outcome.code, diagnosis["constraint"]) == (3, "memory")
