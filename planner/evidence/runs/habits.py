@@ -119,6 +119,23 @@ _HABITS = (
         because="its models take the loss of flash-attn: logits and their gradients in 16 bits",
     ),
     Habits(
+        pattern="automodel",
+        flags="deepep",
+        keeps=(
+            ("weight_bytes", 2.0),
+            ("gradient_bytes", 2.0),
+            ("optimizer_bytes", 4.0),
+            ("logits_bytes", 4.0),
+        ),
+        because="its benchmarks' models are made in 16 bits (`initialize_weights`), Adam's moments "
+        "with them, and the loss has fp32_upcast: false",
+    ),
+    Habits(
+        pattern="dao-ailab/flash-attention",
+        keeps=(("logits_bytes", 4.0),),
+        because="its loss is in 16 bits, its gradient in the place of the logits",
+    ),
+    Habits(
         pattern="qwenlm/qwen",
         flags="q-lora|deepspeed zero3",
         keeps=(("logits_bytes", 8.0), _SMALL_BUCKETS),

@@ -40,6 +40,7 @@ from planner.frameworks.rules import demands_of, offloads_allowed
 from planner.plan import (
     OFFLOAD_ACTIVATIONS,
     OFFLOAD_OPTIMIZER,
+    OFFLOAD_WEIGHTS,
     PlanTable,
 )
 from planner.plan.ranks import Layout
@@ -227,6 +228,7 @@ class _Builder:
         groups = layer_groups(self.model.assumptions)
         of_layer = (*groups[len(LAYER_GROUPS) :], *(f"net_{name}" for name in groups))
         of_ends = ("net_tp",) if self.model.job.images else ()
+        of_host = ("fsdp", "sharding") if np.any(self.columns["moved"] & OFFLOAD_WEIGHTS) else ()
         layout = ("pp", "interleave", "split")
         layer = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
         sends = c.values["send.p2p"][self.columns["send_row"], 0]
@@ -238,7 +240,7 @@ class _Builder:
             self._table("schedules", ("schedule", "interleave", "pp", "m"), ("gpipe",)),
             self._table("modes", ("tp", "cp", "sequence_parallel", "cp_mode"), ()),
             self._table("sharded", ("dp", "fsdp", "cp", "sharding"), ()),
-            self._table("layer", (*layer, "moved", *of_layer), ("layer_row",)),
+            self._table("layer", (*layer, "moved", *of_host, *of_layer), ("layer_row",)),
             self._table("shard", ("mesh", "sharding", "m", "net_data"), ("shard_row",)),
             self._layout(layout),
             self._state(("mesh", "sharding", "held", *layout[1:], "net_data")),

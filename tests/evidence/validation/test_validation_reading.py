@@ -14,7 +14,6 @@ from planner.evidence.csvfile import published
 from planner.evidence.runs.networks import between_fault, network_bytes_per_s
 from planner.evidence.runs.profiles import profile_of
 from planner.evidence.runs.reading import read_runs
-from planner.evidence.runs.rows import run_of
 
 GOOD = {
     "id": "a", "hardware": "a100-sxm4-80", "n_chips": "64", "seq_len": "2048",
@@ -381,49 +380,3 @@ def test_filled_columns_are_what_the_rules_would_have_taken() -> None:
         assert (said.era, said.framework, said.site) == (
             assumed.era, assumed.framework, assumed.site
         ), row["id"]  # fmt: skip
-
-
-@each(
-    ("said", "full"),
-    [
-        ({"flags": "num-ckpt-layers=5"}, 5),
-        ({"flags": "num-ckpt-layers=0"}, None),
-        ({"flags": "--recompute-method block --recompute-num-layers 7"}, 7),
-        ({"notes": "full recompute of 21 layers by block"}, 21),
-        ({"notes": "AC: selective every 2nd layer"}, 15),
-        ({"notes": "12 of 30 layers checkpointed"}, 12),
-        ({"notes": "31 of 30 layers checkpointed"}, None),
-        ({"flags": "num-ckpt-layers=5", "pp": "2"}, None),
-        ({}, None),
-    ],
-)
-def test_layers_that_are_checkpointed_are_counted(said: dict[str, str], full: int | None) -> None:
-    """On one stage; elsewhere, and where nothing is counted, the column `recompute` holds."""
-    plan = run_of(shipped_row() | GOOD | said).plan
-    if full is None:
-        assert (plan.stages, plan.recompute) == (None, "full")
-    else:
-        assert plan.stages is not None
-        (stage,) = plan.stages
-        assert (stage.layers, stage.full, stage.selective) == (30, (full, 0), (0, 0))
-        assert (stage.recompute, plan.recompute) == ("none", "none")
-
-
-@each(
-    ("hardware", "notes", "key"),
-    [
-        ("b200-sxm-180", "power-limited B200, the limit is not printed", "b200-limited"),
-        ("b200-sxm-180", "", "b200"),
-        ("a100-sxm4-80", "power-limited B200", "a100"),
-    ],
-)
-def test_a_chip_under_a_power_limit_has_rates_of_its_own(
-    hardware: str, notes: str, key: str
-) -> None:
-    run = run_of(shipped_row() | GOOD | {"hardware": hardware, "notes": notes, "era": ""})
-    assert run.cluster.chip.calibration_gemm == key
-
-
-def shipped_row() -> dict[str, str]:
-    """The columns of the published runs, all empty."""
-    return dict.fromkeys(published("runs")[0], "")
