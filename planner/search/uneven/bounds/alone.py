@@ -2,7 +2,8 @@
 
 One stage holds all layers and the first N recompute: its sharding and clock alone are left to
 choose. Of every sharding the bytes are those of the plan, and the seconds of a micro-batch, which
-are least at the highest clock. What the sharding adds once per step is the least of all.
+are least at the highest clock. What the sharding adds once per step is the least of all, of its
+reductions what no backward pass hides, however short that is.
 """
 
 from __future__ import annotations
