@@ -58,7 +58,7 @@ def test_a_file_without_a_name(arguments: tuple[object, ...], name: str) -> None
 
 @each(("flag", "value", "shown"), [
     ("--max-memory", "0", "0"), ("--batch-tokens", "-4194304", "-4194304"),
-    ("--train-tokens", "-2", "-2"), ("--max-step-time", "-1.5s", "-1.5"),
+    ("--train-tokens", "-2", "-2"), ("--max-step-time", "-1.5s", "'-1.5s'"),
 ])  # fmt: skip
 def test_whole_numbers_are_echoed_as_whole_numbers(flag: str, value: str, shown: str) -> None:
     assert refused("solve", *SMALL, flag, value) == [
