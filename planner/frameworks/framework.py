@@ -68,6 +68,21 @@ class Tuning:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starter:
+    """A command of a framework that starts processes, as scripts of launches have it.
+
+    Attributes:
+        name: Of the command.
+        one_node: Whether it starts on one node where nothing says more; else where Slurm says.
+        hosts: Whether it takes a file of hosts, each with its `slots=`.
+    """
+
+    name: str
+    one_node: bool = True
+    hosts: bool = False
+
+
 class Framework(ABC):
     """One training framework: what it keeps and sends, what it can run, how it is launched.
 
@@ -100,6 +115,7 @@ class Framework(ABC):
         preset: The preset of assumptions whose counts these are, where it is no software that
             runs; with `preset_reason`, what is said of it where it is taken by default.
         examples: Commands of `planner`, each with an example for its `--help`.
+        starters: Commands of its own that start processes; PyTorch's, MPI's and Slurm's are known.
     """
 
     targets: tuple[Target, ...] = ()
@@ -109,6 +125,7 @@ class Framework(ABC):
     preset: str = ""
     preset_reason: str = ""
     examples: tuple[tuple[str, str], ...] = ()
+    starters: tuple[Starter, ...] = ()
 
     @property
     @abstractmethod

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from planner.frameworks.accelerate.profile import FSDP
-from planner.frameworks.framework import Framework, Target, Tuning
+from planner.frameworks.framework import Framework, Starter, Target, Tuning
 
 if TYPE_CHECKING:
     from planner.frameworks.checkpoints import Checkpoint
@@ -65,6 +65,7 @@ class Accelerate(Framework):
             launches="a configuration",
         ),
     )
+    starters = (Starter(name="accelerate", one_node=False), Starter(name="tune"))
     launched_as = MappingProxyType({"fsdp": "accelerate"})
     tuning = Tuning(
         vendors=("nvidia", "amd"),

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from planner.frameworks.deepspeed.profile import PROFILES
-from planner.frameworks.framework import Framework, Target
+from planner.frameworks.framework import Framework, Starter, Target
 
 if TYPE_CHECKING:
     from planner.frameworks.checkpoints import Checkpoint
@@ -33,6 +33,7 @@ class DeepSpeed(Framework):
             processes="chips",
         ),
     )
+    starters = (Starter(name="deepspeed", hosts=True),)
     launched_as = MappingProxyType({"deepspeed-liger": "deepspeed"})
     examples = (
         ("export", "planner export plan.yaml --to deepspeed --allow-lossy -o launch"),

@@ -9,7 +9,7 @@ from dataclasses import field
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.frameworks.reading.launchers import chips_started, nodes_started
+from planner.frameworks.reading.launchers import MODULES, chips_started, nodes_started
 from planner.frameworks.reading.settings import Asked, Beside, no_file
 from planner.frameworks.reading.shell.blocks import blocks, statements_outside
 from planner.frameworks.reading.shell.run import Shell
@@ -17,7 +17,6 @@ from planner.frameworks.reading.shell.words import Lexer, apart
 
 _SCRIPT = re.compile(r".*\.py")
 _FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w.-]*")
-_STARTERS = ("torch.distributed.run", "torch.distributed.launch")
 _ARGUMENT = re.compile(r"\$(?:([1-9])|\{([1-9][0-9]?)\})")
 _SHOWING = ("echo", "printf", "cat", "tee")
 _SOME = 4  # places that a note names
@@ -121,7 +120,7 @@ def _divided(words: list[str]) -> tuple[list[str], list[str]]:
     script = next((at for at, word in enumerate(words) if _SCRIPT.fullmatch(word)), None)
     if script is None and "-m" in words[:40] and not words[0].startswith("-"):
         script = words.index("-m") + 1
-        if words[script : script + 1] and words[script] in _STARTERS and "-m" in words[script:]:
+        if words[script : script + 1] and words[script] in MODULES and "-m" in words[script:]:
             script = words.index("-m", script) + 1
     return ([], words) if script is None else (words[:script], words[script + 1 :])
 

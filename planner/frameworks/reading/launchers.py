@@ -1,27 +1,39 @@
-"""On how many chips the launchers of a script start a program: torchrun, srun, deepspeed, ..."""
+"""On how many chips the launchers of a script start a program: torchrun, srun, mpirun, ..."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 
 from planner.base.errors import InputError
+from planner.frameworks.framework import Starter
 from planner.frameworks.reading.shell.run import Shell
 from planner.frameworks.reading.shell.slurm import chips_per_node, slurm_options, value_of
+from planner.frameworks.registry import every
 
 _PER_NODE = ("--nproc-per-node", "--ntasks-per-node", "--gpus-per-node", "--num-gpus")
 _NODES = ("--nnodes", "--nodes", "-N", "--num-nodes")
 _TASKS = ("--ntasks", "-n", "-np", "--num-processes")
 _GPUS = ("--gpus", "-G")
 _ALL = (*_PER_NODE, *_NODES, *_TASKS)
-_ONE_NODE = (
-    "torchrun", "tune", "deepspeed", "torch.distributed.run",
-    "torch.distributed.launch",
-)  # fmt: skip
-"""Launchers that start on one node where nothing says more, each of one process per chip."""
-_OTHERS = ("srun", "accelerate", "mpirun", "mpiexec")
+_SLURM = "srun"
+MODULES = ("torch.distributed.run", "torch.distributed.launch")
+_COMMON = (
+    *(Starter(name=name) for name in ("torchrun", *MODULES)),
+    *(Starter(name=name, one_node=False) for name in (_SLURM, "mpirun", "mpiexec")),
+)
+"""Those of no framework: PyTorch's, Slurm's and MPI's."""
 _HOSTS = ("--hostfile", "-H")
 _SLOTS = re.compile(r"(?m)^[ \t]*[^#\s]\S*[ \t]+slots=(\d{1,6})")
 _LARGEST = 1 << 20
+
+
+@cache
+def _starters() -> Mapping[str, Starter]:
+    """The launchers that there are, by name."""
+    own = (starter for framework in every() for starter in framework.starters)
+    return {starter.name: starter for starter in (*_COMMON, *own)}
 
 
 def started(text: str) -> int | None:
@@ -45,14 +57,15 @@ def chips_started(launcher: list[str], shell: Shell) -> tuple[int | None, str]:
     slurm = [*outer, *shell.options, *slurm_options(shell.comments)]
     if hosts := _hosts(inner, shell):
         return hosts, "its file of hosts"
-    alone = _program(inner) in _ONE_NODE
-    if alone or not inner or _program(inner) not in _OTHERS:
+    program = _starters().get(_program(inner))
+    alone = program is not None and program.one_node
+    if alone or program is None:
         nodes = _option(inner, _NODES)
         if not any(_named(word) in (*_NODES, *_HOSTS) for word in inner):
             nodes = 1
         if (per_node := _option(inner, _PER_NODE)) and nodes:
             return per_node * nodes, f"its launcher: {nodes} x {per_node}"
-    elif (_program(inner) != "srun" or _option(inner, _TASKS)) and (found := _by_options(inner)):
+    elif (program.name != _SLURM or _option(inner, _TASKS)) and (found := _by_options(inner)):
         return found[0], f"its launcher: {found[1]}"
     if alone:
         per_node = _option(inner, _PER_NODE) or chips_per_node(slurm)
@@ -82,8 +95,9 @@ def _by_options(words: list[str]) -> tuple[int, str] | None:
 
 
 def _hosts(inner: list[str], shell: Shell) -> int | None:
-    """Chips by DeepSpeed's file of hosts, where it is known and no option says fewer."""
-    if _program(inner) != "deepspeed" or _option(inner, (*_NODES, *_PER_NODE)):
+    """Chips by a file of hosts, where it is known and no option says fewer."""
+    program = _starters().get(_program(inner))
+    if program is None or not program.hosts or _option(inner, (*_NODES, *_PER_NODE)):
         return None
     for at, word in enumerate(inner):
         name, equals, value = word.partition("=")
@@ -100,11 +114,7 @@ def _program(words: list[str]) -> str:
 def _parted(launcher: list[str]) -> tuple[list[str], list[str]]:
     """The launcher that starts the program, with its options, and those before it."""
     at = max(
-        (
-            place
-            for place, word in enumerate(launcher)
-            if word.rpartition("/")[2] in (*_ONE_NODE, *_OTHERS)
-        ),
+        (place for place, word in enumerate(launcher) if word.rpartition("/")[2] in _starters()),
         default=0,
     )
     return launcher[at:], launcher[:at]
