@@ -11,6 +11,7 @@ from planner.answers.run.phased import Passage, Phase
 from planner.answers.run.training import priced
 from planner.cost.energy.energy import standing_w
 from planner.cost.goodput.checkpoints import checkpoint_bytes
+from planner.cost.memory.state import trained_bytes
 from planner.question.resolved import resolve
 from planner.question.run.running import pace_of, store_of, upkeep_of
 from planner.results.parts import TrainingRun
@@ -45,8 +46,8 @@ def _saved_s(phase: Phase, passage: Passage) -> float:
     best = phase.best
     assert best is not None
     model = resolve(phase.request, chips=best.chips).cost
-    held = best.memory_bytes["weights"] + best.memory_bytes["optimizer"]
-    saved = pace_of(phase.request, model, best.chips, best.step_time_s, held).saved
+    copied = float(trained_bytes(model.job, best.memory_bytes))
+    saved = pace_of(phase.request, model, best.chips, best.step_time_s, copied).saved
     once_s = checkpoint_bytes(model.job) / float(store_of(phase.request, best.chips))
     converted_s = 0.0 if passage.loads else 2.0 * once_s
     return float(saved.stall_s) + float(saved.write_s) + converted_s
