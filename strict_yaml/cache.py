@@ -17,8 +17,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
 _RULES = "1"  # to be raised when `load` reads a file as other data than before
 _FOLDER = "planner"
 
@@ -48,6 +46,8 @@ def load_shipped(content: bytes, name: str, **limits: int) -> Any:
 
 def _place(name: str) -> Path | None:
     """Where the cache of a file lies; None where the system names no folder."""
+    from platformdirs import user_cache_path  # noqa: PLC0415  (not while names load: 4 ms)
+
     folder = user_cache_path(_FOLDER, appauthor=False)
     return folder / f"{name}.json" if folder.is_absolute() else None
 

@@ -4,9 +4,10 @@ import json
 import os
 from pathlib import Path
 
+import platformdirs
 import pytest
 
-from strict_yaml import cache, reading
+from strict_yaml import reading
 from strict_yaml.cache import load_shipped
 from strict_yaml.errors import YamlError
 
@@ -18,7 +19,7 @@ DATA = {"a": [1, 2.5e-3, float("inf"), None, "on"], "b": {"c": "é"}}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the cache."""
     place = tmp_path / "cache"
-    monkeypatch.setattr(cache, "user_cache_path", lambda *_, **__: place)
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: place)
     return place
 
 
@@ -83,7 +84,7 @@ def test_where_nothing_can_be_written_yaml_is_read(
     file = tmp_path / "file"
     file.write_text("x")
     for place in (file, file / "below", Path("/proc/none"), Path("relative")):
-        monkeypatch.setattr(cache, "user_cache_path", lambda *_, place=place, **__: place)
+        monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, place=place, **__: place)
         assert load_shipped(CONTENT, "chips/x") == DATA
     assert not Path("relative").exists()
 
