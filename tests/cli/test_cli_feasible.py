@@ -194,6 +194,18 @@ def test_tables_say_what_binds() -> None:
     )
 
 
+def test_slow_chips_count_where_nobody_knows_how_often_chips_fail() -> None:
+    asked = ("feasible", "--model", "gpt3-1.3b", "--hardware", "tpu-v5e", "--chips", "16,32",
+             "--batch-tokens", "512Ki", "--train-tokens", "1e11", "--deadline", "60d")  # fmt: skip
+    for peers in ((), ("--checkpoint-writes", "peer-memory")):
+        alone, slow = (
+            planner(*asked, *peers, *flags, "--json").document["deadlines"][0]
+            for flags in ((), ("--straggler-loss", "10%", "--maintenance", "5%"))
+        )
+        assert slow["days"] == pytest.approx(alone["days"] / (0.9 * 0.95), rel=1e-9)
+        assert slow["ideal_days"] == pytest.approx(alone["days"], rel=1e-9)
+
+
 @pytest.mark.parametrize("name", ["three.svg", "three.html", "three.png"])
 def test_pictures(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
