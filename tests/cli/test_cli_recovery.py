@@ -71,8 +71,9 @@ def test_what_changes_the_rates_that_are_printed_then_is_taken(tmp_path: Path) -
     assert planner("solve", *UNKNOWN, "-o", path, "--quiet").code == 0
     flags = (
         "", "--detection 1min", "--restart 2h", "--spares 0", "--spares 1",
-        "--spares 1 --repair 1h", "--no-while-down", "--checkpoint-store 1GB/s", "--checkpoint-writes blocking",
-        "--checkpoint-writes peer-memory", "--checkpoint-writes peer-memory --peer-covers 10%",
+        "--spares 1 --repair 1h", "--no-while-down", "--checkpoint-store 1GB/s",
+        "--checkpoint-writes blocking", "--checkpoint-writes peer-memory",
+        "--checkpoint-writes peer-memory --peer-covers 10%",
         "--on-failure wait --repair 1h",
     )  # fmt: skip
     edges = set()

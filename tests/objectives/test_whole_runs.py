@@ -326,12 +326,14 @@ def test_where_nobody_knows_the_rate_days_are_those_without_failures() -> None:
 
 def test_where_nobody_knows_the_rate_slow_chips_and_maintenance_count_all_the_same() -> None:
     """Their time draws what chips that wait draw; the objective is what the answer prints."""
+    asked: dict[str, Any]
     asked = {**JOB, "hardware": "tpu-v5p", "chips_at_most": 8, "price_per_chip_hour": 2.0}
     del asked["chip_hours_per_failure"], asked["restart"]
-    taken = {"straggler_loss": "10%", "maintenance": "5%"}
+    taken: dict[str, Any] = {"straggler_loss": "10%", "maintenance": "5%"}
     waiting_w = None
     for name in ("days", "run-energy", "run-money"):
-        alone, found = (planner.solve(**asked, **kept, objective=name) for kept in ({}, taken))
+        alone = planner.solve(**asked, objective=name)
+        found = planner.solve(**asked, **taken, objective=name)
         before, run, best = alone.run, found.run, found.require()
         assert before is not None
         assert run is not None
