@@ -244,7 +244,8 @@ def test_a_section_that_the_answer_has_not_is_said_to_be_absent() -> None:
 
 
 def test_a_section_of_a_plan_says_that_none_fits() -> None:
-    asked = ("solve", "--model", "llama3-70b", "--chips", "1", "--train-tokens", "1e12")
+    asked = ("solve", "--model", "llama3-70b", "--hardware", "h100-sxm5-80", "--chips", "1",
+             "--train-tokens", "1e12")  # fmt: skip
     found = planner(*asked, "--show", "pools,time,run")
     assert found.code == 3
     assert [line for line in found.out.splitlines() if "none (" in line] == [
