@@ -18,6 +18,10 @@ from planner.question.run.prices import chip_problems, filled_prices
 if TYPE_CHECKING:
     from planner.cost.goodput.runs import Running
 
+OF_THE_WHOLE = (
+    "train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity", "prices",
+)  # fmt: skip
+"""Fields that are about the whole run, not about its next hours."""
 RUN_LIMITS = ("deadline", "budget", "max_run_energy")
 """Limits on the whole run."""
 PEER_MEMORY = CHECKPOINT_WRITES[2]
