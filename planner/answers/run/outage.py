@@ -36,8 +36,8 @@ from planner.question.launch.resuming import run_of
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.question.run.outage import lost_of
-from planner.question.run.running import upkeep_of
 from planner.question.run.prices import filled_prices
+from planner.question.run.running import upkeep_of
 from planner.question.run.upkeep import (
     OF_THE_WHOLE,
     RUN_LIMITS,
