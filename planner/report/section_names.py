@@ -36,6 +36,8 @@ SOLVE: Mapping[str, str] = {
     "leaning": "the numbers that the step time leans on",
 }
 """Sections of `planner solve`, in the order of `--show all`, with what each holds."""
+WITHOUT_PLAN = ("pools", "stages", "machines", "candidates", "assumed")
+"""Those that do not come with every plan, or without one too."""
 EVALUATE: Mapping[str, str] = {
     **_OF_A_PLAN,
     "run": SOLVE["run"],

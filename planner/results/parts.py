@@ -78,7 +78,7 @@ class TrainingRun:
         days: Wall time, failures included where `goodput` is known; None: it hardly ever ends.
         days_low, days_high: 80 % interval; both None where times are bounds, `days_high` alone
             where it hardly ever ends there.
-        ideal_days: If nothing failed.
+        ideal_days: If nothing failed, and no time went to slow chips and maintenance.
         energy_mwh: Node and fabric, IT side (PUE 1).
         facility_energy_mwh: With what the facility adds.
         cost: Chips times hours times the price given, or None.

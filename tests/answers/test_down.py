@@ -157,6 +157,7 @@ def test_what_is_down_in_words(text: str, plain: str, lost: tuple[int, int]) -> 
     ({"objective": "energy"}, "objective: with down plans are compared by tokens per second"),
     ({"train_tokens": 1e12}, "train_tokens: has no effect with down"),
     ({"price_per_chip_hour": 2.0}, "price_per_chip_hour: has no effect with down"),
+    ({"prices": ["aws-blocks-h100"]}, "prices: has no effect with down"),
     ({"spares": 2}, "spares: 2 is more than the 1 node of the job"),
     ({"mtbf": "3h", "failure_site": "rsc-1"}, "failure_site: mtbf says how often"),
     ({"resume_from": "tp=3,dp=8"}, "resume-from: tp 3 does not divide the 32 attention heads"),

@@ -24,6 +24,7 @@ from planner.plan import Plan, Stage
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.question.run.phases import read_phases
+from planner.report.tables.phases import sum_rows
 
 SMALL: dict[str, Any] = {
     "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 8, "batch_tokens": 2**18,
@@ -71,6 +72,10 @@ def test_each_phase_is_the_question_alone_and_all_add_up(found: PhasesResult) ->
     assert found.total.failures == pytest.approx(sum(one.failures for one in kept))
     shares = [one.share for one in kept]
     assert min(shares) < (found.total.share or 0.0) < max(shares)
+    names = [name for name, _ in sum_rows(found, found.total)]
+    assert names[:6] == ["tokens", "steps", "time", "if nothing failed", "goodput",
+                         "stops between phases"]  # fmt: skip
+    assert len(set(names) & {"lost time", "without these", "unknown"}) == 0
 
 
 def test_their_proofs_are_the_proof_of_the_sum(found: PhasesResult) -> None:

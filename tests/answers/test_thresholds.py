@@ -58,3 +58,6 @@ def test_an_answer_without_a_rate_says_where_half_of_the_chips_are_as_fast() -> 
     assert (known["half_chips"], known["another_plan_chip_hours"]) == (None, None)
     text = " ".join(planner(*job, "--show", "run").out.split())
     assert "32 chips are as fast where one comes in" in text
+    slow = planner(*job, "--straggler-loss", "15%", "--maintenance", "2%").out
+    assert "if nothing fails, slow chips and maintenance take 16.7 %" in " ".join(slow.split())
+    assert "below 90 % at any rate" in " ".join(slow.split())

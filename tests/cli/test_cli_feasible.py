@@ -194,6 +194,20 @@ def test_tables_say_what_binds() -> None:
     )
 
 
+def test_slow_chips_count_where_nobody_knows_how_often_chips_fail() -> None:
+    """Alone, and beside chips of which it is known, whose plans may keep copies with peers."""
+    asked = ("feasible", "--model", "gpt3-1.3b", "--chips", "16,32", "--batch-tokens", "512Ki",
+             "--train-tokens", "1e11", "--deadline", "60d", "--hardware")  # fmt: skip
+    for also in (("tpu-v5e",), ("dgx-h100-ndr,tpu-v5e", "--checkpoint-writes", "peer-memory")):
+        alone, slow = (
+            planner(*asked, *also, *flags, "--json").document["deadlines"][-1]
+            for flags in ((), ("--straggler-loss", "10%", "--maintenance", "5%"))
+        )
+        assert alone["hardware"] == "tpu-v5e"
+        assert slow["days"] == pytest.approx(alone["days"] / (0.9 * 0.95), rel=1e-9)
+        assert slow["ideal_days"] == pytest.approx(alone["days"], rel=1e-9)
+
+
 @pytest.mark.parametrize("name", ["three.svg", "three.html", "three.png"])
 def test_pictures(name: str, tmp_path: Path) -> None:
     path = tmp_path / name

@@ -21,6 +21,16 @@ from planner.question.run.running import no_peers
 
 JOB = ("--model", "gpt3-1.3b", "--hardware", "dgx-h100-ndr", "--chips", "64")
 RUN = ("--train-tokens", "1e12", "--mtbf", "3h")
+UNKNOWN = (
+    "--model",
+    "gpt3-1.3b",
+    "--hardware",
+    "tpu-v5e",
+    "--chips",
+    "64",
+    "--train-tokens",
+    "1e12",
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +48,56 @@ def kept_of(plan: Path, *flags: object) -> dict[str, Any]:
     assert outcome.code == 0, outcome.err
     found: dict[str, Any] = outcome.document["training_run"]["goodput"]
     return found
+
+
+@each(("flags", "told"), [
+    (("--repair", "1h"), "repair: has no effect without spares where nobody published how often"),
+    (("--failure-domain", "ici"), "failure-domain: has no effect without spares where nobody"),
+    (("--on-failure", "shrink"), "on-failure: shrink has no effect where nobody published how "),
+])  # fmt: skip
+def test_what_changes_nothing_where_nobody_knows_the_rate_is_refused(
+    flags: tuple[str, ...], told: str
+) -> None:
+    (said,) = refused("solve", *UNKNOWN, *flags)
+    assert said.startswith(told)
+    assert said.endswith(
+        "of tpu-v5e; give that, e.g. chip-hours-per-failure 50000, or leave it out"
+    )
+
+
+def test_what_changes_the_rates_that_are_printed_then_is_taken(tmp_path: Path) -> None:
+    """Each of them another rate at which goodput is below 90 %."""
+    path = tmp_path / "plan.yaml"
+    assert planner("solve", *UNKNOWN, "-o", path, "--quiet").code == 0
+    flags = (
+        "", "--detection 1min", "--restart 2h", "--spares 0", "--spares 1",
+        "--spares 1 --repair 1h", "--no-while-down", "--checkpoint-store 1GB/s",
+        "--checkpoint-writes blocking", "--checkpoint-writes peer-memory",
+        "--checkpoint-writes peer-memory --peer-covers 10%",
+        "--on-failure wait --repair 1h",
+    )  # fmt: skip
+    edges = set()
+    for words in flags:
+        found = planner("evaluate", path, *words.split(), "--json")
+        assert (found.code, found.err) == (0, "")
+        edges.add(found.document["training_run"]["break_even_chip_hours"])
+    assert len(edges) == len(flags)
+
+
+def test_where_days_are_all_that_is_shown_what_does_not_change_them_is_refused() -> None:
+    asked = ("feasible", "--model", "gpt3-1.3b", "--train-tokens", "1e11", "--deadline", "60d",
+             "--chips", "16")  # fmt: skip
+    lines = refused(*asked, "--hardware", "tpu-v5e", "--restart", "1h", "--no-while-down")
+    assert [line.split(" where ")[0] for line in lines] == [
+        f"{name}: has no effect on days" for name in ("restart", "while-down")
+    ]
+    lines = refused(*asked, "--hardware", "dgx-h100-ndr", "--repair", "1h")
+    assert lines == [
+        "repair: has no effect on days where spares are enough; give spares or on-failure wait, or "
+        "leave it out"
+    ]
+    both = (*asked, "--hardware", "dgx-h100-ndr,tpu-v5e", "--restart", "1h")
+    assert planner(*both).code == 0
 
 
 def test_copies_with_peers(plan: Path) -> None:

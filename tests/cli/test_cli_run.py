@@ -20,7 +20,8 @@ PHASES = ("--phases", FIRST, "--phases", SECOND)
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "plan.yaml"
-    assert planner("solve", *JOB, "--train-tokens", "1e12", "-o", path, "--quiet").code == 0
+    run = ("--train-tokens", "1e12", "--prices", "aws-blocks-h100,eia-texas")
+    assert planner("solve", *JOB, *run, "-o", path, "--quiet").code == 0
     return path
 
 

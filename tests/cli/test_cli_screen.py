@@ -243,6 +243,18 @@ def test_a_section_that_the_answer_has_not_is_said_to_be_absent() -> None:
     assert "this answer has none" not in planner("solve", *SMALL, "--show", "all").out
 
 
+def test_a_section_of_a_plan_says_that_none_fits() -> None:
+    asked = ("solve", "--model", "llama3-70b", "--hardware", "h100-sxm5-80", "--chips", "1",
+             "--train-tokens", "1e12")  # fmt: skip
+    found = planner(*asked, "--show", "pools,time,run")
+    assert found.code == 3
+    assert [line for line in found.out.splitlines() if "none (" in line] == [
+        f"time: no plan fits, so there is none ({SOLVE['time']}).",
+        f"pools: this answer has none ({SOLVE['pools']}).",
+        f"run: no plan fits, so there is none ({SOLVE['run']}).",
+    ]
+
+
 def test_every_section_has_something_to_print() -> None:
     """Of one of the jobs each, and `all` has them all."""
     kinds = {

@@ -324,6 +324,36 @@ def test_where_nobody_knows_the_rate_days_are_those_without_failures() -> None:
     assert any("Nobody published how often tpu-v5p fails" in one for one in found.notes.caveats)
 
 
+def test_where_nobody_knows_the_rate_slow_chips_and_maintenance_count_all_the_same() -> None:
+    """Their time draws what chips that wait draw; the objective is what the answer prints."""
+    asked: dict[str, Any]
+    asked = {**JOB, "hardware": "tpu-v5p", "chips_at_most": 8, "price_per_chip_hour": 2.0}
+    del asked["chip_hours_per_failure"], asked["restart"]
+    taken: dict[str, Any] = {"straggler_loss": "10%", "maintenance": "5%"}
+    waiting_w = None
+    for name in ("days", "run-energy", "run-money"):
+        alone = planner.solve(**asked, objective=name)
+        found = planner.solve(**asked, **taken, objective=name)
+        before, run, best = alone.run, found.run, found.require()
+        assert before is not None
+        assert run is not None
+        assert run.days is not None
+        assert run.days_high is not None
+        assert alone.best is not None
+        assert alone.best.plan == best.plan
+        assert run.days == pytest.approx((before.days or 0.0) / (0.9 * 0.95), rel=1e-12)
+        assert run.ideal_days == before.days
+        assert run.days_high == pytest.approx((before.days_high or 0.0) / (0.9 * 0.95), rel=1e-12)
+        added_j = 3.6e9 * ((run.energy_mwh or 0.0) - (before.energy_mwh or 0.0))
+        watts = added_j / (86400.0 * (run.days - run.ideal_days) * best.chips)
+        assert 0.0 < watts < best.power_per_chip_w
+        assert waiting_w is None or watts == pytest.approx(waiting_w, rel=1e-9)
+        waiting_w = watts
+        printed = {"days": run.days, "run-energy": run.energy_mwh, "run-money": run.cost}
+        assert found.objective == pytest.approx(printed[name], rel=1e-12)
+        assert found.status == "optimal"
+
+
 def test_over_machines_the_fewest_days_equal_those_of_each_machine_alone() -> None:
     asked = {**JOB, "chips_at_most": 8, "topology": ("ring", "switch")}
     both = planner.solve(**asked, pes=(66, 132), objective="days")

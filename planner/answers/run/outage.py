@@ -36,12 +36,17 @@ from planner.question.launch.resuming import run_of
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.question.run.outage import lost_of
+from planner.question.run.prices import filled_prices
 from planner.question.run.running import upkeep_of
-from planner.question.run.upkeep import RUN_LIMITS, spares_problems, upkeep_problems
+from planner.question.run.upkeep import (
+    OF_THE_WHOLE,
+    RUN_LIMITS,
+    spares_problems,
+    upkeep_problems,
+)
 from planner.results.plan import PlanResult
 from planner.results.result import SolveResult
 
-_OF_THE_WHOLE = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
 _ENDLESS = 1e30
 """Tokens of a run that does not end before the interval of its checkpoints matters."""
 
@@ -176,8 +181,8 @@ def _check(request: Request, origin: Origin) -> None:
     lines += [
         f"{name.replace('_', '-')}: has no effect with down, which is about the hours until a "
         "repair; leave it out"
-        for name in (*_OF_THE_WHOLE, *RUN_LIMITS)
-        if getattr(request, name) is not None
+        for name in (*OF_THE_WHOLE, *RUN_LIMITS)
+        if getattr(request, name) is not None and name not in filled_prices(request.prices)
     ]
     if request.chips_at_most is not None:
         lines.append("chips-at-most: has no effect with down: the run says its chips; leave it out")

@@ -23,6 +23,7 @@ from planner.answers.run.thresholds import another_of, half_of
 from planner.answers.run.writing import writing
 from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
+from planner.cost.energy.energy import standing_w
 from planner.cost.goodput.checkpoints import checkpoint_bytes
 from planner.cost.goodput.domains import Domain
 from planner.cost.goodput.goodput import (
@@ -40,6 +41,7 @@ from planner.cost.goodput.runs import (
     money_of_energy,
     run_costs,
     spread_of_time,
+    unfailing,
 )
 from planner.cost.goodput.shrinking import shrinking
 from planner.cost.goodput.spares import CHANCE, spares_for
@@ -94,7 +96,7 @@ def whole_run(
         edge = break_even_s(WANTED, pace, upkeep)
         others = [_pace(request, one, model) for one in rivals if one.chips == result.chips]
         unsure = replace(
-            ideal,
+            _unfailing(request, result, model, ideal, upkeep),
             break_even_chip_hours=None if edge is None else edge / HOUR_S,
             half_chips=half_of(model, result.plan, pace, upkeep),
             another_plan_chip_hours=another_of(pace, others, upkeep),
@@ -161,6 +163,22 @@ def _ideal(request: Request, result: PlanResult) -> TrainingRun:
         co2_t=None,
     )
     return priced(run, request, result, seconds, steps * result.energy_per_step_j)
+
+
+def _unfailing(
+    request: Request, result: PlanResult, model: CostModel, ideal: TrainingRun, upkeep: Upkeep
+) -> TrainingRun:
+    """The run if nothing failed, with what slow chips and planned maintenance take."""
+    share = upkeep.share_unfailing
+    if share == 1.0:
+        return ideal
+    work = ideal.steps * np.array([result.step_time_s, result.energy_per_step_j])
+    standing = result.chips * standing_w(model, result.chips)
+    time_s, joules = map(float, unfailing(upkeep, standing, *work))
+    days = (ideal.days, ideal.days_low, ideal.days_high)
+    mean, low, high = (None if one is None else one / share for one in days)
+    run = replace(ideal, days=mean, days_low=low, days_high=high)
+    return priced(run, request, result, time_s, joules)
 
 
 def priced(

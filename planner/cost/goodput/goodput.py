@@ -58,6 +58,11 @@ class Upkeep:
     maintenance: float = 0.0
     while_down: bool = True
 
+    @property
+    def share_unfailing(self) -> float:
+        """Share of the time that counts where nothing fails."""
+        return (1.0 - self.straggler_loss) * (1.0 - self.maintenance)
+
     def between_s(self, mtbf_s: FloatArray | float) -> FloatArray:
         """Mean seconds of wall time from one failure to the next of jobs that wait for nothing."""
         down = 0.0 if self.while_down else self.detection_s + self.restart_s

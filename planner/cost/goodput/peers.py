@@ -199,10 +199,11 @@ def shares_of(
         restarts, reloads = made * retries, exits / (1.0 - far.fails)
         away = restarts * _away(near, down) + reloads * _away(down.down_s, down)
         parts = [copies * work_s / spent, copies * stall / spent, away / spent]
+        rate = (restarts + reloads) / spent
     ends = np.isfinite(spent)
     work, stalls, idle = (np.where(ends, part, 0.0) for part in parts)
     idle = np.where(ends, idle, 1.0)
-    failures = np.where(ends, (restarts + reloads) / spent, 1.0 / np.asarray(down.mtbf_s))
+    failures = np.where(ends, rate, 1.0 / np.asarray(down.mtbf_s))
     return Shares(
         work=work, stalls=stalls, down=idle, lost=np.maximum(1.0 - work - stalls - idle, 0.0),
         failures_per_s=failures,

@@ -6,6 +6,8 @@ A run of n steps of t seconds, each t' = t / (1 - s) with stragglers, takes
     energy = n b (E_step - P t) + P wall                b = (f(T) (1 - idle) T - C) / T
     money  = chips wall price + PUE energy price of electricity
 
+Where nobody knows how often chips fail f is 1 and w is 0: slow chips and maintenance remain.
+
 P are the watts that all chips, hosts and the network draw whatever happens, so that E_step - P t is
 what kernels add; work is done b times in the mean, once and again where it is lost, and draws that;
 all other time draws P alone. T is a whole number of steps.
@@ -239,7 +241,8 @@ def run_costs(
     """
     run, steps = run_of(model), kept.pace.steps
     if not run.fails:
-        time_s, joules = steps * step_time_s, steps * energy_j
+        work = steps * step_time_s, steps * energy_j
+        time_s, joules = unfailing(run.upkeep, kept.standing_w, *work)
         late = _late_s(run, kept, time_s, 1.0, 1.0)
         return RunCosts(time_s=time_s, energy_j=joules, money=_money(model, kept, time_s, joules),
                         late_s=late)  # fmt: skip
@@ -258,6 +261,25 @@ def run_costs(
         late = time_s
     money = _money(model, kept, time_s, joules)
     return RunCosts(time_s=time_s, energy_j=joules, money=money, late_s=late)
+
+
+def unfailing(
+    upkeep: Upkeep,
+    standing_w: FloatArray | float,
+    time_s: FloatArray,
+    energy_j: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Wall time and energy of runs that never fail: slow chips and maintenance take theirs.
+
+    Args:
+        upkeep: What these take.
+        standing_w: Watts of all chips that flow whatever happens.
+        time_s, energy_j: Of all steps.
+    """
+    if upkeep.share_unfailing == 1.0:
+        return time_s, energy_j
+    wall_s = time_s / upkeep.share_unfailing
+    return wall_s, energy_j + standing_w * (wall_s - time_s)
 
 
 def _times(spent: Goodput) -> FloatArray:
@@ -347,7 +369,8 @@ def least_run_costs(
     run, steps = run_of(model), kept.pace.steps
     kernels = np.maximum(energy_j * _ROUNDED_DOWN - kept.standing_w * step_time_s, 0.0)
     if not run.fails:
-        time_s, times = steps * step_time_s, np.ones_like(step_time_s)
+        time_s = steps * step_time_s / run.upkeep.share_unfailing
+        times = np.ones_like(step_time_s)
     else:
         saved, known = kept.pace.saved, kept.known
         step = step_time_s / (1.0 - run.upkeep.straggler_loss)

@@ -30,11 +30,10 @@ from planner.question.files.plan_file import PlanRead, read_plan_file
 from planner.question.launch.read import read_launch, text_of
 from planner.question.request import Request
 from planner.question.resolved import Resolved, resolve
+from planner.question.run.upkeep import OF_THE_WHOLE
 
 _PART = re.compile(r"\s*([a-z_]+)\s*=\s*([A-Za-z0-9-]+)\s*")
 _PLANS = (".yaml", ".yml", ".json", ".csv")
-_OF_THE_WHOLE = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
-"""Fields of a plan file that are about the whole run, not about its next hours."""
 _CHOSEN = ("micro_batch", "recompute", "sharding", "sequence_parallel", "cp_mode", "schedule",
            "interleave", "split")  # fmt: skip
 
@@ -105,7 +104,7 @@ def of_plan_file(fields: Mapping[str, Any]) -> tuple[Request, Origin] | None:
     if "model" in fields and fields["model"] != read_plan_file(path).request.model:
         return None
     found = read_plan_file(path, fields, flags=True)
-    dropped = {name: None for name in _OF_THE_WHOLE if name not in fields}
+    dropped = {name: None for name in OF_THE_WHOLE if name not in fields}
     return found.request.model_copy(update=dropped), found.origin
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hardware_db import Cluster
@@ -18,6 +18,10 @@ from planner.question.run.prices import chip_problems, filled_prices
 if TYPE_CHECKING:
     from planner.cost.goodput.runs import Running
 
+OF_THE_WHOLE = (
+    "train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity", "prices",
+)  # fmt: skip
+"""Fields that are about the whole run, not about its next hours."""
 RUN_LIMITS = ("deadline", "budget", "max_run_energy")
 """Limits on the whole run."""
 PEER_MEMORY = CHECKPOINT_WRITES[2]
@@ -102,7 +106,11 @@ def whole_run(request: Request, model: CostModel) -> Running | None:
 
 
 def spares_problems(request: Request, cluster: Cluster, chips: int) -> Iterator[str]:
-    """Prices of other chips; spares that are more than the nodes, or no whole failure domains."""
+    """Prices of other chips; spares that are more than the nodes, or no whole failure domains.
+
+    And what cannot change the answer where nobody knows how often the chips fail.
+    """
+    yield from unknown_rate_problems(request, cluster.chip.name)
     yield from chip_problems(request.prices or (), cluster.chip.name)
     if request.spares is None and request.failure_domain is None:
         return
@@ -126,5 +134,65 @@ def spares_problems(request: Request, cluster: Cluster, chips: int) -> Iterator[
         )
 
 
+def unknown_rate_problems(request: Request, chip: str) -> Iterator[str]:
+    """Fields that cannot change an answer about chips whose failure rate nobody knows.
+
+    What remains of failures then are the rates at which another choice would be better: detection,
+    restart, checkpoints and spares that are too few change these.
+    """
+    given = _given(request, ("repair", "failure_domain", "on_failure"))
+    if request.train_tokens is None or not given or not rate_unknown(request, chip):
+        return
+    if request.on_failure == SHRINK:
+        yield f"on-failure: {SHRINK} has no effect{_unpublished(chip)}"
+    for name in given:
+        if name == "on_failure" or _waits(request):
+            continue
+        if name == "failure_domain" and request.checkpoint_writes == PEER_MEMORY:
+            continue
+        yield f"{_flag(name)}: has no effect without spares{_unpublished(chip)}"
+
+
+def unused_in_days(request: Request, chips: Sequence[str]) -> Iterator[str]:
+    """Fields that cannot change days, where these are all that is shown of runs on some chips."""
+    if request.train_tokens is None:
+        return
+    if all(rate_unknown(request, chip) for chip in chips):
+        every = (name for name in UPKEEP if name not in ("straggler_loss", "maintenance"))
+        for name in _given(request, every):
+            yield f"{_flag(name)}: has no effect on days{_unpublished(chips[0])}"
+        return
+    peers = request.checkpoint_writes == PEER_MEMORY
+    for name in _given(request, ("repair",) if peers else ("repair", "failure_domain")):
+        if not _waits(request):
+            yield (
+                f"{_flag(name)}: has no effect on days where spares are enough; give spares or "
+                f"on-failure {WAIT}, or leave it out"
+            )
+
+
+def rate_unknown(request: Request, chip: str) -> bool:
+    """Whether neither a question nor a published site says how often chips of a record fail."""
+    from planner.cost.goodput.rates import rate_of_chip  # noqa: PLC0415  (few ask)
+
+    return not _given(request, _RATES) and rate_of_chip(chip) is None
+
+
+def _waits(request: Request) -> bool:
+    """Whether spares may be too few, so that a job waits for repairs."""
+    return request.spares is not None or request.on_failure == WAIT
+
+
+def _given(request: Request, names: Iterable[str]) -> list[str]:
+    return [name for name in names if getattr(request, name) is not None]
+
+
+def _unpublished(chip: str) -> str:
+    return (
+        f" where nobody published how often chips fail, as of {chip}; give that, e.g. "
+        "chip-hours-per-failure 50000, or leave it out"
+    )
+
+
 def _flag(name: str) -> str:
-    return BY_NAME[name].flag.removeprefix("--")
+    return BY_NAME[name].flag.partition("/")[0].removeprefix("--")

@@ -75,17 +75,33 @@ def goodput_rows(run: TrainingRun) -> list[tuple[str, str]]:
     ]
 
 
+def unfailing_share(run: TrainingRun) -> float | None:
+    """What slow chips and maintenance take of a run that never fails; None: nothing."""
+    if run.goodput is not None or run.days is None or run.days <= run.ideal_days:
+        return None
+    return 1.0 - run.ideal_days / run.days
+
+
 def _unknown_rows(run: TrainingRun) -> list[tuple[str, str]]:
-    if run.break_even_chip_hours is None:
+    taken = unfailing_share(run)
+    if run.break_even_chip_hours is None and taken is None:
         return []
-    edge = plain(run.break_even_chip_hours)
+    edge = "at any rate"
+    if run.break_even_chip_hours is not None:
+        hours = plain(run.break_even_chip_hours)
+        edge = f"where a failure comes in less than {hours} chip-hours"
     rows = [
         (
             "unknown",
-            "goodput unknown: nobody published how often such chips fail (below 90 % where a "
-            f"failure comes in less than {edge} chip-hours; --chip-hours-per-failure)",
+            "goodput unknown: nobody published how often such chips fail (below 90 % "
+            f"{edge}; --chip-hours-per-failure)",
         )
     ]
+    if taken is not None:
+        rows[:0] = [
+            ("lost time", f"slow chips and planned maintenance {show_percent(taken)}"),
+            ("without these", show_days(run.ideal_days)),
+        ]
     if (half := run.half_chips) is not None:
         words = f"{half.chips:,} chips are as fast where one comes in {plain(half.chip_hours)}"
         rows.append(("half of the chips", f"{words} chip-hours, and faster below"))

@@ -12,7 +12,7 @@ from planner.base.units import plain, plural, show_change, show_count, show_perc
 from planner.objectives import OBJECTIVES
 from planner.report.tables.goodput import days_only, days_words
 from planner.report.tables.tables import SplitTable, indented, pairs, section, spaced
-from planner.report.tables.terminal import run_rows
+from planner.report.tables.terminal import bill_rows, size_rows
 from planner.results.words import choice_words, mesh_words
 
 _NONE = "-"
@@ -96,7 +96,6 @@ def _no_plan(result: PhasesResult) -> str:
 
 def sum_rows(result: PhasesResult, total: Sum) -> list[tuple[str, str]]:
     """What all phases take, and how good that is."""
-    rows = run_rows(total.run)
     if total.share is None:
         own = [("goodput", "unknown: nobody published how often such chips fail")]
     else:
@@ -106,7 +105,8 @@ def sum_rows(result: PhasesResult, total: Sum) -> list[tuple[str, str]]:
         own.append(("stops between phases", f"{show_seconds(total.stops_s)}, in the time"))
     if total.failures is not None:
         own.append(("failures", f"{plain(total.failures)} expected"))
-    return [*rows[:3], *own, *rows[3:], ("proof", _proof_words(result, total))]
+    run, proof = total.run, ("proof", _proof_words(result, total))
+    return [*size_rows(run), *own, *bill_rows(run), proof]
 
 
 def _proof_words(result: PhasesResult, total: Sum) -> str:

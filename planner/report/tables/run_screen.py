@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.base.units import plural, show_count, show_percent, show_seconds
-from planner.report.tables.goodput import days_words, half_words
+from planner.report.tables.goodput import days_words, half_words, unfailing_share
 from planner.report.tables.terminal import run_rows
 from planner.results.parts import RunGoodput, TrainingRun
 
@@ -26,7 +26,7 @@ def run_lines(run: TrainingRun) -> list[str]:
     rows = dict(run_rows(run)) | {"tokens": show_count(run.tokens).replace(" ", _GLUE)}
     size = _said(rows, _SIZE)
     if run.goodput is None:
-        first = [f"{days_words(run)} if nothing fails"]
+        first = [f"{days_words(run)} if nothing fails", *_slowed(run)]
     else:
         first = [days_words(run), *_kept(run.goodput)]
         size.insert(0, _failing(run.goodput))
@@ -50,6 +50,12 @@ def _kept(found: RunGoodput) -> list[str]:
         f"checkpoint every {show_seconds(found.checkpoint_every_s)}",
         plural(nodes, "spare node"),
     ]
+
+
+def _slowed(run: TrainingRun) -> list[str]:
+    """What takes time where nobody knows how often chips fail."""
+    taken = unfailing_share(run)
+    return [] if taken is None else [f"slow chips and maintenance take {show_percent(taken)}"]
 
 
 def _failing(found: RunGoodput) -> str:

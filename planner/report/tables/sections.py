@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planner.explanation.sensitivity.elasticities import Elasticity
-from planner.report.section_names import EVALUATE, SOLVE
+from planner.report.section_names import EVALUATE, SOLVE, WITHOUT_PLAN
 from planner.report.tables.breakdown import breakdown_view, simulated_words, stage_view
 from planner.report.tables.certificate import certificate_view
 from planner.report.tables.collectives import collectives_view
@@ -193,7 +193,10 @@ def solve_view(
     """
     last = _of("leaning", lambda _: [short_leaning_view(leaning)] if leaning else [])
     blocks = _chosen(result, (*_SOLVE, last), names)
-    return _whole(solve_head(result), result.best, blocks, names, SOLVE)
+    missing = ""
+    if result.best is None:
+        missing = "no plan fits" if result.status == "infeasible" else "no plan was found in time"
+    return _whole(solve_head(result), result.best, blocks, names, SOLVE, missing)
 
 
 def evaluate_view(
@@ -216,8 +219,12 @@ def _whole(
     made: Sequence[_Made],
     names: Collection[str],
     every: Mapping[str, str],
+    missing: str = "",
 ) -> RenderableType:
-    """The head, the plan in a line where its panel is not asked for, and the blocks."""
+    """The head, the plan in a line where its panel is not asked for, and the blocks.
+
+    `missing` says why there is no plan, where there is none.
+    """
     blocks = [views for _, views in made if views]
     if plan is not None and "plan" in names:
         start += blocks.pop(0)
@@ -226,5 +233,13 @@ def _whole(
     if len(names) < len(every):
         found = {name for shown, views in made if views for name in shown}
         absent = [name for name in names if name not in found]
-        blocks += [[Text(f"{name}: this answer has none ({every[name]}).")] for name in absent]
+        blocks += [[Text(_absent_words(name, every[name], missing))] for name in absent]
     return spaced([start, *blocks])
+
+
+def _absent_words(name: str, what: str, missing: str) -> str:
+    """Why there is nothing to print of a section."""
+    none = "this answer has none"
+    if missing and name not in WITHOUT_PLAN:
+        none = f"{missing}, so there is none"
+    return f"{name}: {none} ({what})."

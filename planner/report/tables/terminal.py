@@ -122,13 +122,22 @@ def boundary_view(result: PlanResult) -> RenderableType:
 
 def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
     """A whole training run, as (name, words)."""
-    rows = [
+    return [*size_rows(run), *goodput_rows(run), *bill_rows(run)]
+
+
+def size_rows(run: TrainingRun) -> list[tuple[str, str]]:
+    """How large and how long a run is."""
+    return [
         ("tokens", show_count(run.tokens)),
         ("steps", show_steps(run.steps)),
         ("time", days_words(run)),
         *deadline_rows(run),
-        *goodput_rows(run),
     ]
+
+
+def bill_rows(run: TrainingRun) -> list[tuple[str, str]]:
+    """Energy of a run, and what it costs."""
+    rows = []
     if run.energy_mwh is not None and run.facility_energy_mwh is not None:
         rows.append(("energy", show_watt_hours(run.energy_mwh * 1e6)))
         rows.append(("with the facility", show_watt_hours(run.facility_energy_mwh * 1e6)))

@@ -22,6 +22,7 @@ from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
 from planner.question.provenance import versions
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
+from planner.question.run.upkeep import unused_in_days
 from planner.search.limits import Limits
 from planner.studies.feasibility import fitted as default
 from planner.studies.feasibility import words
@@ -243,6 +244,10 @@ def _cases(
             cases.append(_case(resolved, chips, batches, notes, origin, goal=goal))
         except InputError as error:
             problems += str(error).split("\n")
+    if cases and not problems:
+        kinds = [case.model.chip.name for case in cases]
+        lines = unused_in_days(cases[0].request, kinds)
+        problems = [origin.blame(line, Request.model_fields) for line in lines]
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return cases

@@ -22,7 +22,7 @@ from planner.base.units import (
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.cost.goodput.goodput import goodput
-from planner.cost.goodput.runs import kept_by, run_costs, spent_of
+from planner.cost.goodput.runs import kept_by, run_costs, run_of, spent_of
 from planner.cost.memory.state import trained_bytes
 from planner.frameworks.targets import Target
 from planner.objectives import DAYS, TIME
@@ -78,18 +78,20 @@ class Goal:
 class _Fast:
     """A plan, with the share of the time that is work that counts; None: nobody knows.
 
-    `late` is the time that the run stays within at the chance of the deadline, over its mean time.
+    `late` is the time that the run stays within at the chance of the deadline, over its mean time;
+    `unfailing` the share of the time that counts where nothing fails.
     """
 
     step_s: float
     plan: Plan
     goodput: float | None = None
     late: float = 1.0
+    unfailing: float = 1.0
 
     @property
     def wall_s(self) -> float:
-        """Seconds of wall time per step; those of the step where goodput is not known."""
-        share = 1.0 if self.goodput is None else self.goodput
+        """Seconds of wall time per step; if nothing fails where goodput is not known."""
+        share = self.unfailing if self.goodput is None else self.goodput
         return self.step_s / share if share > 0.0 else np.inf
 
     def meets(self, goal: Goal) -> bool:
@@ -219,17 +221,18 @@ def _shortest(space: UniformSpace) -> _Fast | None:
     model, plans = space.model, found.plans.take(np.array([0]))
     totals, needs = evaluate_totals(model, plans), kept_by(model, plans)
     costs = run_costs(model, needs, totals.step_time_s, totals.energy_j).row(0)
-    fails = model.run is not None and model.run.fails
-    share = float(spent_of(model, needs, totals.step_time_s).work[0]) if fails else None
+    run = run_of(model)
+    share = float(spent_of(model, needs, totals.step_time_s).work[0]) if run.fails else None
     late = 1.0 if np.isnan(costs.late_s) else float(costs.late_s) / float(costs.time_s)
-    return _Fast(float(totals.step_time_s[0]), plans.plan(0), share, late)
+    step_s, unfailing = float(totals.step_time_s[0]), run.upkeep.share_unfailing
+    return _Fast(step_s, plans.plan(0), share, late, unfailing)
 
 
 def _with_failures(model: CostModel, found: _Fast, goal: Goal, request: Request) -> _Fast:
     """A plan with its goodput, where plans are not compared by it."""
     rate = rate_of(request, model, found.plan.chips)
     if rate is None:
-        return found
+        return replace(found, unfailing=upkeep_of(request).share_unfailing)
     sized = with_batch(model, round(goal.batch_tokens / model.job.seq_len))
     parts = evaluate_table(sized, PlanTable.from_plans([found.plan])).memory_parts
     copied = float(trained_bytes(sized.job, parts)[0])
