@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from planner.assumptions.experts import ExpertSoftware
@@ -34,15 +35,21 @@ _SAYS: tuple[tuple[str, dict[str, Any]], ...] = (
 """Patterns of flags (any case, later ones over earlier) and what they say."""
 
 
+@cache
+def _meant(flags: str) -> Mapping[str, Any]:
+    """What flags say of experts."""
+    said: dict[str, Any] = {}
+    for pattern, meaning in _SAYS:
+        if re.search(pattern, flags, re.IGNORECASE):
+            said |= meaning
+    return said
+
+
 def experts_of(
     row: Mapping[str, str], profile: Profile, filled: dict[str, str]
 ) -> ExpertSoftware | None:
     """How the experts of a run ran; None, and what is taken, where its flags say nothing of it."""
-    text = row.get("flags", "")
-    said: dict[str, Any] = {}
-    for pattern, meaning in _SAYS:
-        if re.search(pattern, text, re.IGNORECASE):
-            said |= meaning
+    said = _meant(row.get("flags", ""))
     usual = FRAMEWORKS[profile.framework].experts or ERAS[profile.era].experts
     if said:
         return replace(usual, **said)

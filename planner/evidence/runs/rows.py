@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 from frozen_records import dataclass
 from hardware_db import Chip, Cluster, load_cluster
@@ -39,7 +40,7 @@ _COUNTED = (
 )
 _EVERY = r"selective every (\d)\w\w layer"
 """How flags and notes count layers that are recomputed in full."""
-_LIMITED = r"power-limited B200"
+_LIMITED = "power-limited B200"
 """Notes of B200 held below the power of others; what its products reach was measured."""
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
 
@@ -211,16 +212,20 @@ def _checkpointed(row: Mapping[str, str], model: Model, layers: int) -> tuple[St
 
     None where they count none. Which layers of a stage they are, its time does not feel.
     """
-    text = f"{row.get('flags', '')}; {row.get('notes', '')}"
-    said = re.search(_COUNTED, text, re.IGNORECASE)
-    every = re.search(_EVERY, text, re.IGNORECASE)
-    number = next((int(n) for n in said.groups() if n), 0) if said else 0
-    if every:
-        number = layers // int(every[1])
+    number = _layers_said(f"{row.get('flags', '')}; {row.get('notes', '')}", layers)
     if not 0 < number <= layers:
         return None
     experts = model.layer_kinds[:number].count("moe")
     return (Stage(layers=layers, recompute="none", full=(number - experts, experts)),)
+
+
+@cache
+def _layers_said(text: str, layers: int) -> int:
+    """How many layers a text says are recomputed in full; 0: it counts none."""
+    if every := re.search(_EVERY, text, re.IGNORECASE):
+        return layers // int(every[1])
+    said = re.search(_COUNTED, text, re.IGNORECASE)
+    return next((int(n) for n in said.groups() if n), 0) if said else 0
 
 
 def _schedule(row: Mapping[str, str], interleave: int) -> str:
@@ -313,7 +318,7 @@ def _cluster(
         filled["inter_node_net"] = f"{profile.network}: {profile.rule}"
         row = {**row, "inter_node_net": profile.network}
     cluster = load_cluster(row["hardware"])
-    if re.search(_LIMITED, row.get("notes", "")) and cluster.chip.calibration_gemm == "b200":
+    if _LIMITED in row.get("notes", "") and cluster.chip.calibration_gemm == "b200":
         cluster = replace(cluster, chip=replace(cluster.chip, calibration_gemm="b200-limited"))
     first = cluster.levels[0]
     node = whole_in(row, "chips_per_node", cluster.node_chips)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from planner.base.units import plain, show_count, show_percent, show_seconds
-from planner.evidence.goodput.published import Published
-from planner.evidence.goodput.table import GoodputTables, LeftOut, Simulated
 from planner.report.tables.validation_tables import NONE, Table
+
+if TYPE_CHECKING:
+    from planner.evidence.goodput.published import Published
+    from planner.evidence.goodput.table import GoodputTables, LeftOut, Simulated
 
 UNKNOWN = "unknown"
 _RUN = ("run", "chips", "step", "predicted step", "step off by", "effective time", "predicted",
