@@ -15,12 +15,13 @@ JOB = ("--model", "gpt3-1.3b", "--hardware", "dgx-h100-ndr", "--chips", "16",
        "--batch-tokens", "512Ki")  # fmt: skip
 FIRST, SECOND = "1e11,batch_tokens=256Ki", "2e10,seq_len=8192"
 PHASES = ("--phases", FIRST, "--phases", SECOND)
+PRICES = ("--prices", "aws-blocks-h100,eia-texas")
 
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "plan.yaml"
-    run = ("--train-tokens", "1e12", "--prices", "aws-blocks-h100,eia-texas")
+    run = ("--train-tokens", "1e12", *PRICES)
     assert planner("solve", *JOB, *run, "-o", path, "--quiet").code == 0
     return path
 
@@ -140,8 +141,9 @@ def test_a_range_of_batches_has_the_days_of_the_same_tokens() -> None:
 def test_days_are_the_same_wherever_they_stand(plan: Path, tmp_path: Path) -> None:
     """Of the same plan: evaluate, compare, phases and the smallest chip count of a deadline."""
     own: Any = planner("evaluate", plan, "--json").document["training_run"]
-    solved = planner("solve", *JOB, "--train-tokens", "1e12", "--json").document["training_run"]
-    (phase,) = planner("solve", *JOB, "--phases", "1e12", "--json").document["phases"]
+    run = ("--train-tokens", "1e12", *PRICES, "--json")
+    solved = planner("solve", *JOB, *run).document["training_run"]
+    (phase,) = planner("solve", *JOB, "--phases", "1e12", *PRICES, "--json").document["phases"]
     assert own == solved == phase["training_run"]
     other = tmp_path / "other.yaml"
     other.write_bytes(plan.read_bytes())
