@@ -18,7 +18,8 @@ MIB, GIB = 2.0**20, 2.0**30
 """Bytes."""
 _DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
-_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0, "d": 86400.0, "y": 31557600.0}
+HOUR_S, DAY_S = 3600.0, 86400.0
+_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": HOUR_S, "d": DAY_S, "y": 31557600.0}
 _MM2 = {"mm": 1.0, "cm": 100.0, "m": 1e6}
 _MOST_MM2 = 1e18
 M2_PER_MM2 = 1e-6
@@ -294,8 +295,8 @@ def show_bytes(value: float) -> str:
 
 def show_seconds(value: float) -> str:
     """`397 ms`, `1.27 s`, `3.2 h`, `17 d`, `1,234 d`."""
-    if value >= 2 * 86400:
-        return f"{plain(value / 86400)} d"
+    if value >= 2 * DAY_S:
+        return f"{plain(value / DAY_S)} d"
     if value >= 2 * 3600:
         return f"{plain(value / 3600)} h"
     return _scaled(value, "s", 4) if value < 999.95 else f"{value:,.0f} s"
@@ -304,7 +305,7 @@ def show_seconds(value: float) -> str:
 def show_days(value: float) -> str:
     """`62.1 days`; below one in smaller units."""
     if value < 1:
-        return show_seconds(value * 86400)
+        return show_seconds(value * DAY_S)
     return f"{plain(value)} {'day' if plain(value) == '1' else 'days'}"
 
 

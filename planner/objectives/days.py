@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner.base.units import show_days
+from planner.base.units import DAY_S, show_days
 from planner.objectives.objective import Costs, Objective
 
 if TYPE_CHECKING:
     from planner.base.arrays import FloatArray
-
-_DAY_S = 86400.0
 
 
 class Days(Objective):
@@ -33,7 +31,7 @@ class Days(Objective):
 
     def value(self, costs: Costs) -> FloatArray | float:
         """Days."""
-        return costs.of_run.time_s / _DAY_S
+        return costs.of_run.time_s / DAY_S
 
     def show(self, value: float) -> str:
         """Days in words."""

@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
-from planner.base.units import plain
+from planner.base.units import HOUR_S, plain
 from planner.objectives.objective import BY_TIME, Costs, Objective
 
 if TYPE_CHECKING:
     from planner.base.arrays import FloatArray
-
-_HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +54,7 @@ class Money(Objective):
 
     def value(self, costs: Costs) -> FloatArray | float:
         """Money, or chip-hours."""
-        hours = costs.chips * costs.step_time_s / _HOUR_S
+        hours = costs.chips * costs.step_time_s / HOUR_S
         return hours if self.price is None else self.price * hours
 
     def show(self, value: float) -> str:

@@ -22,6 +22,7 @@ from planner.answers.run.stops import stop_between
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.progress import Progress
+from planner.base.units import DAY_S
 from planner.question.asked.typed import SolveFields
 from planner.question.files.plan_text import asked_of
 from planner.question.kinds.kind import Kind, kind_of
@@ -32,7 +33,6 @@ from planner.results.certificate import Certificate
 from planner.results.parts import TrainingRun
 from planner.results.result import SolveResult
 
-_DAY_S = 86400.0
 _SUMMED = (
     "tokens", "steps", "days", "days_low", "days_high", "ideal_days", "energy_mwh",
     "facility_energy_mwh", "cost", "electricity_cost", "co2_t",
@@ -195,7 +195,7 @@ def _total(phases: Sequence[Phase], passages: Sequence[Passage]) -> Sum | None:
     share = None if None in kept or not work.days else work.ideal_days / work.days
     return Sum(
         run=run,
-        stops_s=sum(stop.ideal_days for stop in stops) * _DAY_S,
+        stops_s=sum(stop.ideal_days for stop in stops) * DAY_S,
         share=share,
         failures=failures,
         objective=_weighed(phases, lambda proof: proof.objective),

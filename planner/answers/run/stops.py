@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from planner.answers.run.phased import Passage, Phase
 from planner.answers.run.training import priced
+from planner.base.units import DAY_S
 from planner.cost.energy.energy import standing_w
 from planner.cost.goodput.checkpoints import checkpoint_bytes
 from planner.cost.memory.state import trained_bytes
 from planner.question.resolved import resolve
 from planner.question.run.running import pace_of, store_of, upkeep_of
 from planner.results.parts import TrainingRun
-
-_DAY_S = 86400.0
 
 
 def stop_between(before: Phase, after: Phase, passage: Passage) -> TrainingRun | None:
@@ -33,7 +32,7 @@ def stop_between(before: Phase, after: Phase, passage: Passage) -> TrainingRun |
     best = larger.best or after.best
     model = resolve(larger.request, chips=best.chips).cost
     joules = seconds * best.chips * standing_w(model, best.chips)
-    days = seconds / _DAY_S
+    days = seconds / DAY_S
     stop = TrainingRun(
         tokens=0.0, steps=0.0, days=days, days_low=days, days_high=days, ideal_days=days,
         energy_mwh=None, facility_energy_mwh=None, cost=None, electricity_cost=None, co2_t=None,

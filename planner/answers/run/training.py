@@ -21,6 +21,7 @@ from frozen_records import dataclass
 from planner.answers.run.sizes import Smaller, smaller_sizes
 from planner.answers.run.thresholds import another_of, half_of
 from planner.answers.run.writing import writing
+from planner.base.units import DAY_S
 from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
@@ -64,7 +65,7 @@ from planner.results.parts import RunGoodput, TrainingRun
 from planner.results.plan import PlanResult
 from planner.results.recovery import PeerRecovery, Recovery, Writing
 
-_DAY_S, _KWH_J, _MWH_J = 86400.0, 3.6e6, 3.6e9
+_KWH_J, _MWH_J = 3.6e6, 3.6e9
 WANTED, HALF = 0.9, 0.5
 """Goodput of the break-even rate, and below which a run is warned of."""
 
@@ -148,7 +149,7 @@ def _ideal(request: Request, result: PlanResult) -> TrainingRun:
     seconds = tokens / result.tokens_per_s
     steps = seconds / result.step_time_s
     share = _step_interval(result)
-    days = seconds / _DAY_S
+    days = seconds / DAY_S
     run = TrainingRun(
         tokens=tokens,
         steps=steps,
@@ -227,7 +228,7 @@ def _with_failures(
                        goodput=_record(spent, kept, model, math.inf))  # fmt: skip
     costs = _costs(result, model, kept, spent)
     time_s, (low, high) = float(costs.time_s), _interval(result, kept, share)
-    days = time_s / _DAY_S
+    days = time_s / DAY_S
     run = replace(
         ideal,
         days=days,
@@ -242,7 +243,7 @@ def _against_deadline(run: TrainingRun, request: Request) -> TrainingRun:
     """With the chance to be within the deadline, where one is asked for."""
     if request.deadline is None:
         return run
-    most = deadline_of(request)[0] / _DAY_S
+    most = deadline_of(request)[0] / DAY_S
     run = replace(run, deadline_days=most)
     if run.days is None or run.days_low is None:
         return run

@@ -19,8 +19,6 @@ from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
 from planner.base.messages import Origin, mistakes, one_line
 
-_HOUR_S = 3600.0
-
 
 def _day(value: Any) -> Any:
     """A date as text; YAML reads one without quotes as a date."""

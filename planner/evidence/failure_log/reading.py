@@ -20,11 +20,11 @@ from pathlib import Path
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import one_line, shown
+from planner.base.units import HOUR_S
 from planner.evidence.csvfile import Line, missing_columns, read, unused_columns
 
 COLUMNS = ("start", "end", "chips", "cause")
 NO_FAILURE = ("", "planned", "completed")
-_HOUR_S = 3600.0
 _MOST_CHIPS = 10**9
 
 
@@ -95,7 +95,7 @@ def _between(start: str, end: str) -> float:
     """Seconds from one time to another."""
     first, last = _time("start", start), _time("end", end)
     if isinstance(first, float) and isinstance(last, float):
-        return (last - first) * _HOUR_S
+        return (last - first) * HOUR_S
     if isinstance(first, float) or isinstance(last, float):
         raise InputError("end: is hours where start is a date, or the other way; write both alike")
     if (first.tzinfo is None) != (last.tzinfo is None):

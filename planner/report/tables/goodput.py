@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.base.units import (
+    DAY_S,
     plain,
     plural,
     show_bytes,
@@ -13,7 +14,6 @@ from planner.base.units import (
 from planner.results.parts import RunGoodput, TrainingRun
 from planner.results.recovery import Recovery
 
-_DAY_S = 86400.0
 _FEW = 3
 _LEAST = 1e-7
 
@@ -44,7 +44,7 @@ def days_only(run: TrainingRun) -> str:
 
 def _number(days: float, beside: float) -> str:
     """In days where the figure beside it is."""
-    return plain(days) if beside >= 1 else show_seconds(days * _DAY_S)
+    return plain(days) if beside >= 1 else show_seconds(days * DAY_S)
 
 
 def half_words(chips: float) -> str:

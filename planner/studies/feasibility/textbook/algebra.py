@@ -16,11 +16,11 @@ import math
 from typing import TypeVar
 
 from planner.base.arrays import FloatArray
+from planner.base.units import DAY_S
 
 Number = TypeVar("Number", float, FloatArray)
 """Where it is taken, it may be an array."""
 STATE_BYTES = 10.0
-_DAY_S = 86400.0
 
 
 def operational_intensity(flop_per_s: float, bytes_per_s: float) -> float:
@@ -139,7 +139,7 @@ def step_s(parameters: float, batch_tokens: float, chips: float, flop_per_s: flo
 
 def training_days(parameters: float, tokens: float, chips: float, flop_per_s: float) -> float:
     """Days of a compute-bound training run: 6 P tokens / (N C) (section on FSDP, LLaMA-3 70B)."""
-    return step_s(parameters, tokens, chips, flop_per_s) / _DAY_S
+    return step_s(parameters, tokens, chips, flop_per_s) / DAY_S
 
 
 def math_s(
