@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from cli.command import planner
 
+from planner.base.units import HOUR_S
 from planner.cost.goodput.goodput import Pace, goodput, usual_upkeep
-from planner.cost.goodput.rates import HOUR_S, rate_of_site
+from planner.cost.goodput.rates import rate_of_site
 from planner.cost.goodput.segments import Checkpointing
 from planner.evidence.goodput.published import published_rows
 from planner.evidence.goodput.recovery_cases import recoveries

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from planner.base.units import HOUR_S
 from planner.cost.goodput.goodput import Pace, Upkeep
-from planner.cost.goodput.rates import HOUR_S, Rate, rate_of_site
+from planner.cost.goodput.rates import Rate, rate_of_site
 from planner.cost.goodput.segments import Checkpointing
 from planner.evidence.goodput.said import runs_said
 from planner.report.charts.goodput import goodput_picture

@@ -13,6 +13,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.units import (
+    DAY_S,
     plain,
     plural,
     show_days,
@@ -29,7 +30,6 @@ from planner.results.words import join_words
 from planner.search.driver import Driver
 from planner.search.infeasible.near_misses import Witness
 from planner.search.infeasible.remedies import first_few, looser_limits
-from planner.search.infeasible.run_limits import DAY_S
 from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace
 

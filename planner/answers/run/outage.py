@@ -22,10 +22,10 @@ from planner.answers.run.passages import passage_of
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.progress import Progress
-from planner.base.units import plural
+from planner.base.units import HOUR_S, plural
 from planner.cost.goodput.checkpoints import checkpoint_bytes
 from planner.cost.goodput.outage import Detour
-from planner.cost.goodput.rates import HOUR_S, known
+from planner.cost.goodput.rates import known
 from planner.objectives import TIME
 from planner.plan import Plan
 from planner.question.asked import UPKEEP

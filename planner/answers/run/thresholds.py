@@ -15,9 +15,9 @@ import numpy as np
 
 from planner.answers.run.sizes import step_time_of
 from planner.base.bisection import turn
+from planner.base.units import HOUR_S
 from planner.cost.context import CostModel
 from planner.cost.goodput.goodput import Pace, Upkeep, goodput
-from planner.cost.goodput.rates import HOUR_S
 from planner.plan import Plan
 from planner.results.recovery import OtherChoice
 

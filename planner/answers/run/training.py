@@ -21,7 +21,7 @@ from frozen_records import dataclass
 from planner.answers.run.sizes import Smaller, smaller_sizes
 from planner.answers.run.thresholds import another_of, half_of
 from planner.answers.run.writing import writing
-from planner.base.units import DAY_S
+from planner.base.units import DAY_S, HOUR_S
 from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
@@ -35,7 +35,7 @@ from planner.cost.goodput.goodput import (
     chips_at,
     goodput,
 )
-from planner.cost.goodput.rates import HOUR_S, Z_90, Rate
+from planner.cost.goodput.rates import Z_90, Rate
 from planner.cost.goodput.runs import (
     kept_of,
     money_of_chips,

@@ -27,9 +27,8 @@ from hardware_db import Reference, load_reference
 from planner.base.errors import InputError
 from planner.base.files import names_a_file
 from planner.base.messages import not_one_of, one_line
-from planner.base.units import plural
+from planner.base.units import HOUR_S, plural
 
-HOUR_S = 3600.0
 Z_90 = 1.2815515655446004
 T_90 = (
     3.0776835, 1.8856181, 1.6377444, 1.5332063, 1.4758840, 1.4397557, 1.4149239, 1.3968153,

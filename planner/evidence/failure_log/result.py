@@ -13,9 +13,9 @@ from typing import Any
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_bytes
+from planner.base.units import HOUR_S
 from planner.base.version import __version__
 from planner.cost.goodput.own_site import posterior_s
-from planner.cost.goodput.rates import HOUR_S
 from planner.evidence.failure_log.reading import stretches
 from strict_yaml.writing import dump
 

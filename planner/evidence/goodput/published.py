@@ -15,9 +15,10 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.bisection import turn
+from planner.base.units import HOUR_S
 from planner.cost.evaluate import evaluate_table
 from planner.cost.goodput.goodput import Pace, Upkeep, break_even_s, goodput, usual_upkeep
-from planner.cost.goodput.rates import HOUR_S, rate_of_site
+from planner.cost.goodput.rates import rate_of_site
 from planner.cost.goodput.segments import Checkpointing
 from planner.evidence.csvfile import published as rows_of
 from planner.evidence.goodput.said import Said, runs_said

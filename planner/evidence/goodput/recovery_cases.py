@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from frozen_records import dataclass
+from planner.base.units import HOUR_S
 from planner.cost.goodput.goodput import Goodput, Pace, goodput, usual_upkeep
 from planner.cost.goodput.peers import PeerCopies
-from planner.cost.goodput.rates import HOUR_S
 from planner.cost.goodput.segments import Checkpointing
 from planner.cost.goodput.shrinking import Sizes, shrinking
 from planner.evidence.goodput.recovery import (

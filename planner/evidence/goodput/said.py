@@ -6,7 +6,7 @@ from functools import cache
 
 from frozen_records import dataclass
 from hardware_db import Reference, load_reference
-from planner.cost.goodput.rates import HOUR_S
+from planner.base.units import HOUR_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.progress import Progress
+from planner.base.units import HOUR_S
 from planner.cost.goodput.goodput import Goodput, Pace, goodput, usual_upkeep
-from planner.cost.goodput.rates import HOUR_S, left_out, rate_of_site, sites
+from planner.cost.goodput.rates import left_out, rate_of_site, sites
 from planner.cost.goodput.segments import Checkpointing
 from planner.evidence.goodput.gaps import Gaps, gaps_of
 from planner.evidence.goodput.published import Published, published_rows

@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from planner.base.arrays import FloatArray
-from planner.base.units import show_bytes
+from planner.base.units import HOUR_S, show_bytes
 from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.context import CostModel
 from planner.cost.goodput.checkpoints import checkpoint_bytes, checkpointing
 from planner.cost.goodput.domains import NODE, Domain, domain_of
 from planner.cost.goodput.goodput import Pace, Upkeep, usual_upkeep
 from planner.cost.goodput.peers import PeerCopies
-from planner.cost.goodput.rates import HOUR_S, Rate, known, rate_of_chip, rate_of_site
+from planner.cost.goodput.rates import Rate, known, rate_of_chip, rate_of_site
 from planner.cost.goodput.runs import Running
 from planner.question.request import Request
 from planner.question.run.upkeep import PEER_MEMORY, SHRINK, WAIT, deadline_of

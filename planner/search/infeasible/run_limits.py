@@ -8,12 +8,12 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
+from planner.base.units import DAY_S
 from planner.cost.context import CostModel
 from planner.objectives import RunCosts
 from planner.search.infeasible.numbers import rounded_up
 from planner.search.limits import Limits
 
-DAY_S = 86400.0
 _WATT_HOURS = ((3.6e15, "TWh"), (3.6e12, "GWh"), (3.6e9, "MWh"), (3.6e6, "kWh"), (3.6e3, "Wh"))
 _TIMES = ((DAY_S, "d"), (3600.0, "h"), (1.0, "s"))
 

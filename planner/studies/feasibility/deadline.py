@@ -12,6 +12,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.progress import Progress
 from planner.base.units import (
+    DAY_S,
     parse_count,
     parse_within,
     plain,
@@ -40,7 +41,6 @@ from planner.studies.feasibility.strategies import Strategy, with_batch
 from planner.studies.feasibility.textbook.meshes import mesh_limits
 from planner.studies.feasibility.textbook.roofline import step_times
 
-DAY_S = 86400.0
 _SAME = 1 + 1e-9
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.progress import Progress
+from planner.base.units import HOUR_S
 from planner.cost.goodput.goodput import chips_at
-from planner.cost.goodput.rates import HOUR_S
 from planner.cost.goodput.spares import spares_for
 from planner.evidence.goodput.simulation import FAILURES, FAILURES_WITH_REPAIRS, goodput_of
 from planner.studies.run.answer import RunResult, RunRow

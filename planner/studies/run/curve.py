@@ -8,9 +8,9 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
-from planner.base.units import plain
+from planner.base.units import HOUR_S, plain
 from planner.cost.goodput.goodput import Goodput
-from planner.cost.goodput.rates import HOUR_S, Rate, rate_of_unseen_site
+from planner.cost.goodput.rates import Rate, rate_of_unseen_site
 from planner.evidence.goodput.said import Said, runs_said
 
 _FEWEST, _MOST, _POINTS = 64, 131_072, 49
