@@ -42,6 +42,23 @@ def _joined(parts: Sequence[Any]) -> Any:
     return type(first).joined(parts) if isinstance(first, ArrayRecord) else np.concatenate(parts)
 
 
+def repeated(
+    values: npt.NDArray[Any], times: IntArray, axis: int | None = None
+) -> npt.NDArray[Any]:
+    """`numpy.repeat`, which takes counts of 64 bits only where an index has as many.
+
+    Args:
+        values: (n, ...) what is repeated, along `axis` (None: flattened).
+        times: (n,) how often each.
+    """
+    return np.repeat(values, times.astype(np.intp, copy=False), axis=axis)
+
+
+def counted(values: IntArray, least: int = 0) -> IntArray:
+    """(at least `least`,) how often each whole number from 0 occurs: `numpy.bincount`."""
+    return np.bincount(values.astype(np.intp, copy=False), minlength=least)
+
+
 def ranges(first: IntArray, count: IntArray) -> IntArray:
     """(sum of counts,) the whole numbers of ranges, one after the other.
 
@@ -49,7 +66,7 @@ def ranges(first: IntArray, count: IntArray) -> IntArray:
         first: (n,) of each.
         count: (n,) how many each has.
     """
-    return np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+    return np.arange(count.sum()) + repeated(first - np.cumsum(count) + count, count)
 
 
 def distinct(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
