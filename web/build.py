@@ -34,7 +34,7 @@ RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.
 PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 _WASM = ["--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.14", "--abi", "cp314",
          "--implementation", "cp", "--only-binary", ":all:"]  # fmt: skip
-_LEFT_OUT = ("/tests/", "/testing/", "/test/", "/f2py/", "/distutils/", "/include/", "/random/lib/")
+_LEFT_OUT = ("/tests/", "/include/", "/random/lib/")
 """Parts of packages that no answer takes."""
 _CACHE = "home/pyodide/.cache/planner"
 """Where the planner keeps records that were read once (`strict_yaml.cache`)."""
@@ -155,7 +155,7 @@ def _runtime(work: Path) -> Path:
     """Modules of npm by the lock file, which has their hashes."""
     for name in ("package.json", "package-lock.json"):
         shutil.copy(HERE / name, work / name)
-    words = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
+    words = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", "--omit=dev"]
     try:
         subprocess.run(words, cwd=work, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
