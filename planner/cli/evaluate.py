@@ -34,7 +34,7 @@ from planner.cli.showing import (
 )
 from planner.cli.tracing import check_trace, trace_content
 from planner.question.asked import REPLACED, WHOLE_RUN
-from planner.report.pages.about import page_about
+from planner.report.about import page_about
 from planner.report.section_names import EVALUATE
 
 if TYPE_CHECKING:

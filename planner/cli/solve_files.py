@@ -18,7 +18,7 @@ from planner.base.files import (
 )
 from planner.base.messages import one_line
 from planner.cli.tracing import check_trace_ending, trace_content
-from planner.report.pages.about import page_about
+from planner.report.about import page_about
 
 if TYPE_CHECKING:
     from planner.question.request import Request

@@ -148,7 +148,7 @@ def _tried(answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _page(result: SolveResult) -> str:
-    from planner.report.pages.about import page_about  # noqa: PLC0415  (asked for after the answer)
+    from planner.report.about import page_about  # noqa: PLC0415  (asked for after the answer)
 
     if result.best is None:
         return page_about(result, None, None)
@@ -182,8 +182,8 @@ def _files(
 ) -> dict[str, Any]:
     from planner.answers.exported import export_result  # noqa: PLC0415  (asked for after the answer)
 
-    plans = list(result.front) or [result.best]
-    if result.best is None or not 1 <= row <= len(plans):
+    plans = list(result.front) or [one for one in (result.best,) if one is not None]
+    if not 1 <= row <= len(plans):
         raise InputError(f"row: the front has no plan {row}; it has {len(plans)}")
     written = export_result(plans[row - 1], target, launcher=launcher, allow_lossy=lossy).to_dict()
     return {
