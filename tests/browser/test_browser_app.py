@@ -1,46 +1,26 @@
 """The planner in a browser: solve, mistakes, stop, links, files, offline, keys, narrow and dark.
 
-`python web/build.py` builds the page; PLANNER_APP names a folder that it built before. Where its
-runtime cannot be had, nothing here is tested, and `.ci/run` says so.
+`python web/build.py` builds the page, and PLANNER_APP names its folder; `.ci/run` does both.
 """
 
 import functools
 import json
-import os
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from cli.command import planner
 
+from browser.built import WEB, built
 from planner.base.units import show_seconds
 from planner.web.serving import server_of
 
-WEB = Path(__file__).parents[2] / "web"
 QUESTION = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": "8"}
 LINK = "#model=gpt3-125m&hardware=h100-sxm5-80&chips=8"
 WAIT = 60_000
-
-
-@functools.cache
-def built() -> Path:
-    """The folder of the page."""
-    given = os.environ.get("PLANNER_APP")
-    if given:
-        return Path(given)
-    if shutil.which("npm") is None:
-        pytest.skip("no npm: the page in which the planner runs cannot be built")
-    folder = WEB / "out"
-    done = subprocess.run([sys.executable, WEB / "build.py", "-o", folder], capture_output=True,
-                          text=True, check=False)  # fmt: skip
-    if done.returncode:
-        pytest.skip(done.stderr.strip() or "the page cannot be built")
-    return folder
 
 
 @pytest.fixture(scope="module")
