@@ -23,8 +23,7 @@ def web(
 
     Any static server serves the same folder to others. Ctrl-C ends it.
 
-    Example:
-      planner web site/app
+    Example, after `python web/build.py -o site/app`: planner web site/app
     """
     from planner.web.serving import server_of  # noqa: PLC0415  (not for --help)
 
