@@ -6,7 +6,7 @@ Docstrings give the shapes. The rows are found faster than by sorting the rows t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+_Kind = TypeVar("_Kind", bound=np.generic)
 _BITS = 62  # of a key of several columns
 
 
@@ -42,6 +43,25 @@ def _joined(parts: Sequence[Any]) -> Any:
     return type(first).joined(parts) if isinstance(first, ArrayRecord) else np.concatenate(parts)
 
 
+def repeated(
+    values: npt.NDArray[_Kind], times: IntArray, axis: int | None = None
+) -> npt.NDArray[_Kind]:
+    """`numpy.repeat`, which takes counts of 64 bits only where an index has as many.
+
+    Args:
+        values: (n, ...) what is repeated, along `axis` (None: flattened).
+        times: (n,) how often each.
+    """
+    return np.repeat(values, times.astype(np.intp, copy=False), axis=axis)
+
+
+def counted(values: IntArray, least: int = 0) -> IntArray:
+    """(at least `least`,) how often each whole number from 0 occurs: `numpy.bincount`."""
+    index = values.astype(np.intp, copy=False)
+    counts: IntArray = np.bincount(index, minlength=least).astype(np.int64, copy=False)
+    return counts
+
+
 def ranges(first: IntArray, count: IntArray) -> IntArray:
     """(sum of counts,) the whole numbers of ranges, one after the other.
 
@@ -49,7 +69,8 @@ def ranges(first: IntArray, count: IntArray) -> IntArray:
         first: (n,) of each.
         count: (n,) how many each has.
     """
-    return np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+    whole: IntArray = np.arange(count.sum(), dtype=np.int64)
+    return whole + repeated(first - np.cumsum(count) + count, count)
 
 
 def distinct(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:

@@ -24,7 +24,6 @@ from planner.cli.launching import (
 )
 from planner.cli.options import AsJson
 from planner.cli.output import print_json, schedules_bar
-from planner.cli.pages import page_about
 from planner.cli.plan_options import PlanFile, Row, TraceFile
 from planner.cli.showing import (
     Quiet,
@@ -35,6 +34,7 @@ from planner.cli.showing import (
 )
 from planner.cli.tracing import check_trace, trace_content
 from planner.question.asked import REPLACED, WHOLE_RUN
+from planner.report.about import page_about
 from planner.report.section_names import EVALUATE
 
 if TYPE_CHECKING:

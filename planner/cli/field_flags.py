@@ -7,12 +7,10 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, get_type_hints
 
-from planner.base.errors import InputError
-from planner.base.messages import shortened, shown
 from planner.cli.completing import completer_of
 from planner.cli.options import option
-from planner.cli.output import number
 from planner.question.asked import BY_NAME, Asked
+from planner.question.asked.flags import field_in
 
 _VALUES: dict[str, Any] = {"switch": bool | None, "texts": list[str] | None}
 _VALUES["choices"] = _VALUES["changes"] = _VALUES["phases"] = _VALUES["texts"]
@@ -47,7 +45,7 @@ def with_fields(
 
         @functools.wraps(command)
         def asking(*given: Any, **values: Any) -> None:
-            asked = {field.name: _read(field, values.pop(field.name)) for field in fields}
+            asked = {field.name: field_in(field, values.pop(field.name)) for field in fields}
             asked = {name: value for name, value in asked.items() if value is not None}
             command(*given, **{into: asked}, **values)
 
@@ -98,43 +96,3 @@ def _option(field: Asked, said: str | None, panel: str | None, *, replacing: boo
         text, panel = field.flag_help, field.panel
     complete = completer_of(field.name)
     return option(text, panel, *names, metavar=field.metavar, complete=complete)
-
-
-def _read(field: Asked, value: Any) -> Any:
-    """What a flag says, as a field of a question; None: nothing."""
-    if field.kind in ("share", "number"):
-        return number(value)
-    if field.kind in ("words", "names"):
-        return names_of(value)
-    if field.kind == "choices":
-        return fixes_of(value)
-    return None if value == [] else value
-
-
-def names_of(text: str | None) -> list[str] | None:
-    """`fsdp, tp` as its words."""
-    return None if text is None else [name.strip() for name in text.split(",")]
-
-
-def fixes_of(texts: list[str] | None) -> dict[str, list[str]] | None:
-    """`["pp=8,16"]` as `{"pp": ["8", "16"]}`."""
-    if not texts:
-        return None
-    fixes: dict[str, list[str]] = {}
-    problems = []
-    for text in texts:
-        name, equals, values = text.partition("=")
-        field = name.strip().replace("-", "_")
-        if not field or not equals or not values:
-            problems.append(f"fix: {shown(text)} is not of the form FIELD=VALUES, e.g. pp=8")
-            continue
-        if field in fixes:
-            both = shortened(",".join([*fixes[field], values]))
-            problems.append(
-                f"fix: {field} is given twice; write its values at once: {field}={both}"
-            )
-            continue
-        fixes[field] = [value.strip() for value in values.split(",")]
-    if problems:
-        raise InputError("\n".join(problems))
-    return fixes

@@ -41,6 +41,7 @@ app = typer.Typer(
         ridgeline="ridgeline:ridgeline",
         reproduce="reproduce:reproduce",
         report="report:report",
+        web="web:web",
         validate="validate:validate",
         measure="measure:measure",
         calibrate="calibrate:calibrate",

@@ -11,7 +11,7 @@ from planner.base.errors import InputError
 from planner.base.files import check_writable, same_path, write_atomically
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
-from planner.cli.pages import report_in
+from planner.report.about import report_in
 
 _STDIN = "-"
 _ENDINGS = (".html", ".htm")

@@ -17,8 +17,8 @@ from planner.base.files import (
     write_all,
 )
 from planner.base.messages import one_line
-from planner.cli.pages import page_about
 from planner.cli.tracing import check_trace_ending, trace_content
+from planner.report.about import page_about
 
 if TYPE_CHECKING:
     from planner.question.request import Request

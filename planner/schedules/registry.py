@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray, counted
 from planner.base.errors import InputError
 from planner.base.registry import Registry
 from planner.schedules import dualpipe, gpipe, interleaved, one_f_one_b, zb_v, zero_bubble
@@ -153,7 +153,7 @@ class ScheduleColumn:
     def present(self) -> tuple[Schedule, ...]:
         """Those that any row has, by code."""
         if self._present is None:
-            counts = np.bincount(self.codes.ravel())
+            counts = counted(self.codes.ravel())
             self._present = tuple(_SCHEDULES[code] for code in np.flatnonzero(counts).tolist())
         return self._present
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from hardware_db import HardwareError
-from planner.base.arrays import BoolArray, IntArray
+from planner.base.arrays import BoolArray, IntArray, counted
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.goodput.domains import Domain
@@ -88,7 +88,7 @@ def ranks_of_domain(plan: Plan, chips: int) -> int:
             of_axis *= size
         inside *= size
     pairs = np.unique(np.stack([ranks // chips, index]), axis=1)
-    return int(np.bincount(pairs[0]).max())
+    return int(counted(pairs[0]).max())
 
 
 def _allowed(model: CostModel, plan: Plan, ranks: IntArray) -> IntArray | str:

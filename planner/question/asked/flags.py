@@ -1,10 +1,12 @@
-"""Fields of the question as flags of a command line, which ask it again."""
+"""Fields of the question as flags of a command line, which ask it again, and read from them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from planner.base.errors import InputError
+from planner.base.messages import shortened, shown, too_long
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import Asked
 from planner.question.changes.texts import read_changes
@@ -61,3 +63,53 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
+
+
+def field_in(field: Asked, value: Any) -> Any:
+    """What a flag, or a form, says as text, as a field of a question; None: nothing."""
+    if field.kind in ("share", "number"):
+        return _number(value)
+    if field.kind in ("words", "names"):
+        return _names(value)
+    if field.kind == "choices":
+        return _fixes(value)
+    return None if value == [] else value
+
+
+def _names(text: str | None) -> list[str] | None:
+    """`fsdp, tp` as its words."""
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def _fixes(texts: list[str] | None) -> dict[str, list[str]] | None:
+    """`["pp=8,16"]` as `{"pp": ["8", "16"]}`."""
+    if not texts:
+        return None
+    fixes: dict[str, list[str]] = {}
+    problems = []
+    for text in texts:
+        name, equals, values = text.partition("=")
+        field = name.strip().replace("-", "_")
+        if not field or not equals or not values:
+            problems.append(f"fix: {shown(text)} is not of the form FIELD=VALUES, e.g. pp=8")
+            continue
+        if field in fixes:
+            both = shortened(",".join([*fixes[field], values]))
+            problems.append(
+                f"fix: {field} is given twice; write its values at once: {field}={both}"
+            )
+            continue
+        fixes[field] = [value.strip() for value in values.split(",")]
+    if problems:
+        raise InputError("\n".join(problems))
+    return fixes
+
+
+def _number(text: str | None) -> float | str | None:
+    """The number in a flag without a unit; text that is none, for the validation to refuse."""
+    if text is None or too_long(text):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray, IntArray, distinct, ranges
+from planner.base.arrays import FloatArray, IntArray, distinct, ranges, repeated
 from planner.plan import AXES
 
 _GROUPS = (
@@ -210,7 +210,7 @@ def _expanded(
     starts = np.stack([start for start, _ in tables] or [patterns(length).start])
     bases = np.cumsum([0, *(len(listed) for _, listed in tables)])
     counts = starts[which, split + 1] - starts[which, split]
-    row = np.repeat(np.arange(len(split)), counts)
+    row = repeated(np.arange(len(split)), counts)
     at = ranges(bases[which] + starts[which, split], counts)
     listed = np.concatenate([np.empty(0, dtype=np.int64), *(listed for _, listed in tables)])
     return row, listed[at]

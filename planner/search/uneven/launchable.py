@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, IntArray, ranges
+from planner.base.arrays import BoolArray, IntArray, ranges, repeated
 from planner.cost.context import CostModel
 from planner.frameworks.rules import ALIKE, BLOCKS, LAYERS, Freedom, demands_of, freedom_of
 from planner.plan import FULL, NO_RECOMPUTE
@@ -53,7 +53,7 @@ def _patterns(model: CostModel, rows: Rows, freedom: Freedom) -> Rows:
         both = [rows.recomputes.index(code) for code in (NO_RECOMPUTE, FULL)]
         some = np.flatnonzero(allowed[:, both].all(axis=1) & _begins_alike(model, rows))
         counts = np.maximum(_longest_chunk(model, rows)[some] - 1, 0)
-        at, numbers = np.repeat(some, counts), ranges(np.ones_like(counts), counts)
+        at, numbers = repeated(some, counts), ranges(np.ones_like(counts), counts)
         row = np.concatenate([row, at])
         modes = np.concatenate([modes, rows.modes[at]])
         first = np.concatenate([first, numbers])

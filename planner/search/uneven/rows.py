@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import BoolArray, FloatArray, IntArray, ranges
+from planner.base.arrays import BoolArray, FloatArray, IntArray, ranges, repeated
 from planner.cost.context import CostModel
 from planner.frameworks.rules import Demand, Rule, applicable, demands_of, freedom_of
 from planner.network.collectives import GroupCosts
@@ -223,7 +223,7 @@ def placed_rows(
     """Rows on every placement of their meshes; `recomputes` and `layers` as of `Rows`."""
     space = rows.space
     copies = placements.count[space.mesh_id]
-    logical = np.repeat(np.arange(len(space)), copies)
+    logical = repeated(np.arange(len(space)), copies)
     placed = ranges(placements.start[space.mesh_id], copies)
     plans = replace(
         space.plans.take(logical), order=placements.order[placed], layouts=placements.layouts

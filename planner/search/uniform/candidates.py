@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import FloatArray, IntArray, repeated
 from planner.cost.columns import columns_of, micro_batches
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w, standing_w
@@ -88,9 +88,9 @@ class Candidates:
         """All placements of the given logical plans."""
         mesh = self.space.mesh_id[nodes]
         counts = self.placements.count[mesh]
-        plan = np.repeat(nodes, counts)
-        first = np.repeat(self.placements.start[mesh], counts)
-        within = np.arange(len(plan)) - np.repeat(np.cumsum(counts) - counts, counts)
+        plan = repeated(nodes, counts)
+        first = repeated(self.placements.start[mesh], counts)
+        within = np.arange(len(plan)) - repeated(np.cumsum(counts) - counts, counts)
         return Rows(plan=plan, placement=first + within)
 
     def ideal(self, nodes: IntArray) -> Rows:

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import BoolArray, IntArray, distinct
+from planner.base.arrays import BoolArray, IntArray, distinct, repeated
 from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.frameworks.rules import applicable, divisors, fits_layers, heads_exchange
@@ -235,8 +235,8 @@ class _Rows:
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         at = np.searchsorted(keys, key)
         repeats = sizes[at]
-        source = np.repeat(np.arange(len(key)), repeats)
-        offset = np.arange(len(source)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        source = repeated(np.arange(len(key)), repeats)
+        offset = np.arange(len(source)) - repeated(np.cumsum(repeats) - repeats, repeats)
         picked = flat[starts[at][source] + offset]
         self.mesh_id = self.mesh_id[source]
         self.columns = {n: column[source] for n, column in self.columns.items()}

@@ -21,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, counted, distinct, repeated
 from planner.cost.context import CostModel
 from planner.network.collectives import GroupCosts
 from planner.network.placement import EXPERT_GROUPS, GROUPS
@@ -230,18 +230,18 @@ def index_term(
         placements: Distinct placements.
         groups: The groups whose networks the term depends on.
     """
-    placement_mesh = np.repeat(np.arange(len(mesh_scope)), placements.count)
+    placement_mesh = repeated(np.arange(len(mesh_scope)), placements.count)
     combos, scope_of_combo, code, ideal = _class_combinations(
         mesh_scope, placement_mesh, placements, groups
     )
-    per_scope = np.bincount(scope_of_combo, minlength=int(mesh_scope.max(initial=0)) + 1)
+    per_scope = counted(scope_of_combo, int(mesh_scope.max(initial=0)) + 1)
     scope_start = np.concatenate([[0], np.cumsum(per_scope)])
     base, which = distinct(columns)
     base_scope = mesh_scope[mesh_id[base]]
     sizes = per_scope[base_scope]
     base_start = np.concatenate([[0], np.cumsum(sizes)])
-    row_base = np.repeat(np.arange(len(base)), sizes)
-    within = np.arange(len(row_base)) - np.repeat(base_start[:-1], sizes)
+    row_base = repeated(np.arange(len(base)), sizes)
+    within = np.arange(len(row_base)) - repeated(base_start[:-1], sizes)
     combo = scope_start[base_scope][row_base] + within
     return TermIndex(
         offset=base_start[:-1][which],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import BoolArray, FloatArray
+from planner.base.arrays import BoolArray, FloatArray, counted
 from planner.base.units import plain, show_percent
 from planner.question.provenance import stamped
 from planner.studies.ridgeline.energy import EnergyRoof, energy_roof
@@ -106,7 +106,7 @@ class RidgelineResult:
         """The ridge that matters most: the level that takes longest for the most points."""
         if not len(self.counts) or self.is_degenerate:
             return 0
-        return int(np.argmax(np.bincount(self.placed.level, minlength=len(self.ridges))))
+        return int(np.argmax(counted(self.placed.level, len(self.ridges))))
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import ArrayRecord, BoolArray, IntArray
+from planner.base.arrays import ArrayRecord, BoolArray, IntArray, counted
 from planner.search.deadline import Deadline
 from planner.search.uneven.aligned import device_sizes, given_sizes
 from planner.search.uneven.columns.stage_choices import OneRow
@@ -87,7 +87,7 @@ class DeviceContents:
         """Of some contents."""
         rows = contents.kinds.reshape(len(contents.kinds), -1)
         kinds, which = np.unique(rows, axis=0, return_inverse=True)
-        times = np.bincount(which.ravel(), minlength=len(kinds))
+        times = counted(which.ravel(), len(kinds))
         return DeviceContents(
             contents=contents,
             kinds=kinds.reshape(len(kinds), *contents.kinds.shape[1:]),

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import FloatArray, IntArray, repeated
 from planner.cost.context import CostModel, mesh_of, networks
 from planner.cost.memory.memory import activation_bytes
 from planner.plan import AXES, DDP, EVEN, NO_RECOMPUTE, ORDERS, ZERO3, PlanTable
@@ -153,7 +153,7 @@ def _placed(model: CostModel, strategy: Strategy, plans: PlanTable) -> PlanTable
     if not _has_layouts(model, strategy, int(plans.chips[0])):
         return with_orders(model, strategy, plans, every=True)
     found = build_placements(model, _columns(plans), ORDERS, EFFICIENT)
-    rows = np.repeat(np.arange(len(plans)), found.count)
+    rows = repeated(np.arange(len(plans)), found.count)
     return replace(plans.take(rows), order=found.order, layouts=found.layouts)
 
 

@@ -1,0 +1,55 @@
+"""A folder of plain files, served to this machine alone."""
+
+from __future__ import annotations
+
+import functools
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from planner.base.errors import InputError
+
+_LOOPBACK = "127.0.0.1"
+_TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm"}
+
+
+class _Files(SimpleHTTPRequestHandler):
+    """Files of the folder, with the types that browsers ask of modules."""
+
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | _TYPES
+
+    def end_headers(self) -> None:
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
+
+    def list_directory(self, path: Any) -> None:
+        """Folders without a page are not listed."""
+        self.send_error(404, "There is no page")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is said of each request."""
+
+
+def server_of(folder: Path, port: int) -> ThreadingHTTPServer:
+    """A server that is bound and not started.
+
+    Args:
+        folder: Has an `index.html`.
+        port: 0: a free one, `server_port` of the server.
+
+    Raises:
+        InputError: The folder has no page, or the port is taken.
+    """
+    if not (folder / "index.html").is_file():
+        raise InputError(
+            f"folder: {folder} has no index.html; build it with: python web/build.py -o {folder}"
+        )
+    try:
+        return ThreadingHTTPServer(
+            (_LOOPBACK, port), functools.partial(_Files, directory=str(folder))
+        )
+    except OSError as error:
+        raise InputError(
+            f"port: {port} cannot be used ({error.strerror}); take another, or 0 for a free one"
+        ) from None

@@ -1,0 +1,38 @@
+"""`planner web` serves a folder to this machine, with the types that browsers ask of modules."""
+
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from cli.command import refused
+
+from planner.web.serving import server_of
+
+
+def test_files_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<p>here")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.mjs").write_text("1")
+    server = server_of(tmp_path, 0)
+    assert server.server_address[0] == "127.0.0.1"
+    address = f"http://127.0.0.1:{server.server_port}"
+    with server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert urllib.request.urlopen(f"{address}/").read() == b"<p>here"
+        kind = urllib.request.urlopen(f"{address}/a.mjs").headers["Content-Type"]
+        assert kind == "text/javascript"
+        for place in ("empty/", "../etc/passwd", "none"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(f"{address}/{place}")
+        assert refused("web", tmp_path, "--port", server.server_port)[0].startswith(
+            f"port: {server.server_port} cannot be used"
+        )
+        server.shutdown()
+
+
+def test_a_folder_without_a_page(tmp_path: Path) -> None:
+    assert refused("web", tmp_path) == [
+        f"folder: {tmp_path} has no index.html; build it with: python web/build.py -o {tmp_path}"
+    ]
