@@ -74,6 +74,7 @@ def expert_constants(
         "even_loads": software.balance == "capacity",
         "expert_efficiency": constants.value(rate),
         "routing_bytes": constants.value(f"moe.{kernels}.routing_bytes"),
+        "expert_bias_bytes": constants.value("moe.bias_bytes") if software.launches_each else 0.0,
         "moe_host_s": constants.value(f"moe.{kernels}.host_s_per_layer"),
         "expert_host_s": constants.value(f"moe.{kernels}.host_s_per_expert") * launches_each,
         "ep_overlap": constants.value(overlap),

@@ -19,7 +19,7 @@ _RUN = {
     "intra_node_net": "NVLink, PCIe", "model_name": "planner models list", "n_layers": "count",
     "d_model": "count", "n_heads": "count", "n_kv_heads": "count", "d_ff": "count",
     "gated_mlp": _FLAG, "vocab": "count", "moe_experts": "count", "moe_topk": "count",
-    "moe_d_ff": "count", "seq_len": "tokens", "global_batch_seqs": "sequences",
+    "moe_d_ff": "count", "architecture": "head_dim=128; ...", "seq_len": "tokens", "global_batch_seqs": "sequences",
     "micro_batch_seqs": "sequences", "tp": "count", "sp": _FLAG, "pp": "count",
     "interleave_v": "count", "cp": "count", "ep": "count",
     "sharding": "ddp, zero1, zero2, zero3", "precision": "bf16, fp8, ...",

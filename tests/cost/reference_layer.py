@@ -167,7 +167,7 @@ def _expert_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> N
         x.tokens * moe.experts_per_token * x.ep / moe.experts / x.tp * busiest_rank(a, model, x)
     )
     up = 2 if model.mlp.gated else 1
-    slow = 1 / a.expert_efficiency
+    slow = 1 / a.expert_efficiency if local > 1 else 1.0
     for inputs, outputs in (
         (model.hidden, up * moe.expert_hidden),
         (moe.expert_hidden, model.hidden),
@@ -211,7 +211,8 @@ def _elementwise(a: Assumptions, model: Model, x: Where, kind: str) -> float:
     moved = 2 * x.tokens * (model.hidden * rows + a.ffn_bytes * width / x.tp) * a.elementwise
     if kind == "moe" and model.moe is not None:
         top = model.moe.experts_per_token
-        moved += a.routing_bytes * 2 * x.tokens * top * model.hidden / x.tp
+        biases = a.expert_bias_bytes if model.mlp.bias else 0.0
+        moved += (a.routing_bytes * 2 + biases) * x.tokens * top * model.hidden / x.tp
     return moved / a.memory_bytes_per_s
 
 

@@ -218,7 +218,7 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     """Norms, residuals, activations, routing: bytes of one forward pass over memory rate.
 
     bytes = e * 2 T [h (c_row / (tp if SP else 1) + c_tp / tp) + c_ff (1 + gated) f / tp]
-            (+ c_moe * 2 T k h / tp on mixture-of-experts layers)
+            (+ (2 c_moe + c_bias) T k h / tp on mixture-of-experts layers; c_bias with biases)
 
     A layer of one block has half of the rows; those of recurrences are counted with their scans.
     """
@@ -230,7 +230,8 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     moved = a.elementwise * 2 * x.tokens * (shapes.hidden * rows + ffn)
     if moe:
         routed = shapes.experts_per_token * shapes.expert_io / x.tp
-        moved = moved + a.routing_bytes * 2 * x.tokens * routed
+        per_element = 2 * a.routing_bytes + (a.expert_bias_bytes if shapes.expert_biases else 0.0)
+        moved = moved + per_element * x.tokens * routed
     return moved / a.memory_bytes_per_s
 
 

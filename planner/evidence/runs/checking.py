@@ -15,6 +15,7 @@ from planner.base.files import names_a_file
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
 from planner.base.units import show_percent
 from planner.base.vocabulary import BOUNDARIES, COOLINGS
+from planner.evidence.runs.models import said_of_architecture
 from planner.evidence.runs.profiles import framework_fault
 from planner.evidence.runs.rows import JOBS, Run
 
@@ -26,7 +27,7 @@ FILLED = (
     "inter_node_net", "intra_node_net", "tp", "sp", "pp", "interleave_v", "cp", "ep", "sharding",
     "micro_batch_seqs", "precision", "recompute",
 )  # fmt: skip
-LABELS = ("id", "group", "source", "model_name", "set", "gold", "split", "era", "framework",
+LABELS = ("id", "group", "source", "model_name", "architecture", "set", "gold", "split", "era", "framework",
           "framework_version", "flags", "optimizer", "job",
           "complete", "sharding_as_printed")  # fmt: skip
 MEASURED = ("peak_mem_gib_per_chip", "power_w_per_chip")
@@ -149,6 +150,10 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}: {not_one_of(cells[name], allowed)}"
     if cells["framework"] and (wrong := framework_fault(cells["framework"])):
         yield f"framework: {wrong}"
+    try:
+        said_of_architecture(cells["architecture"])
+    except ValueError as error:
+        yield f"architecture: {error}"
     if not cells["hardware"]:
         yield "hardware: is empty; planner hardware list shows the names"
     elif problem := hardware_fault(cells["hardware"]):

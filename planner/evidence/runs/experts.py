@@ -29,6 +29,7 @@ _SAYS: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"cuda-graph\S*[ =]full_iteration", {"graphs": ("attention", "router", "experts")}),
     (r"force-load-balancing|fake_balanced_gate", {"balance": "forced"}),
     (r"capacity(-factor)?[ =]1(\.0)?\b", {"balance": "capacity"}),
+    (r"moe[-_]permute[-_]fusion", {"kernels": "grouped"}),
     (r"cutedsl_fused_grouped_mlp(?!=False)", {"kernels": "fused"}),
     (r"cutedsl_fused_grouped_mlp=False", {"kernels": "grouped"}),
 )

@@ -22,6 +22,14 @@ from models_db import (
 from planner.evidence.csvfile import whole_in
 from planner.evidence.runs.profiles import Profile
 
+_OF_ATTENTION = (
+    "q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim",
+)  # fmt: skip
+_OF_EXPERTS = ("shared_experts", "shared_expert_hidden", "first_dense_layers")
+SAID = ("head_dim", "output_gate", "tied_embeddings", *_OF_ATTENTION, *_OF_EXPERTS)
+"""What the column `architecture` may say: names of `models_db.Model` and its parts, as numbers."""
+_TOGETHER = {"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"}
+
 
 def model_of(row: Mapping[str, str], profile: Profile) -> Model:
     """The known model of that name and those dimensions; else a decoder with the dimensions."""
@@ -34,7 +42,7 @@ def model_of(row: Mapping[str, str], profile: Profile) -> Model:
     ):
         return known
     width, experts = _widths(row)
-    return _dense_model(
+    found = _dense_model(
         row["model_name"],
         whole_in(row, "n_layers"),
         whole_in(row, "d_model"),
@@ -47,6 +55,7 @@ def model_of(row: Mapping[str, str], profile: Profile) -> Model:
         experts,
         tied=width < profile.ties_below,
     )
+    return _with_said(found, row["architecture"], width) if row.get("architecture") else found
 
 
 def _widths(row: Mapping[str, str]) -> tuple[int, tuple[int, int, int]]:
@@ -60,6 +69,52 @@ def _widths(row: Mapping[str, str]) -> tuple[int, tuple[int, int, int]]:
     )
     width = whole_in(row, "d_ff", inner) if experts else whole_in(row, "d_ff")
     return width, (experts, chosen, inner or width)
+
+
+def said_of_architecture(text: str) -> dict[str, int]:
+    """What a row says of its model beside its dimensions: `head_dim=128; first_dense_layers=1`.
+
+    Raises:
+        ValueError: A part is not a name of `SAID` and a whole number.
+    """
+    found: dict[str, int] = {}
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        name, _, number = part.partition("=")
+        if name not in SAID or not number.isdecimal():
+            raise ValueError(f"{part!r} is not a whole number of {', '.join(SAID)}")
+        found[name] = int(number)
+    if lacking := sorted(_TOGETHER - found.keys()) if _TOGETHER & found.keys() else []:
+        raise ValueError(f"latent attention needs {', '.join(lacking)} too")
+    return found
+
+
+def _with_said(model: Model, text: str, width: int) -> Model:
+    """The model with what `said_of_architecture` finds; latent attention where its ranks are.
+
+    Args:
+        model: By its dimensions.
+        text: What is said beside them.
+        width: Of the MLP of dense layers.
+    """
+    said = said_of_architecture(text)
+    of_attention = {name: said[name] for name in _OF_ATTENTION if name in said}
+    of_experts = {name: said[name] for name in _OF_EXPERTS if name in said}
+    head_dim, moe, attention = said.get("head_dim", model.head_dim), model.moe, model.attention
+    if "kv_lora_rank" in said:
+        head_dim = said["qk_nope_head_dim"] + said["qk_rope_head_dim"]
+        attention = replace(attention, kind="mla", **of_attention)
+    else:
+        gate = bool(said.get("output_gate", 0))
+        attention = replace(attention, v_head_dim=head_dim, output_gate=gate)
+    return replace(
+        model,
+        head_dim=head_dim,
+        kv_heads=model.heads if attention.kind == "mla" else model.kv_heads,
+        attention=attention,
+        tied_embeddings=bool(said.get("tied_embeddings", model.tied_embeddings)),
+        mlp=replace(model.mlp, hidden=width) if said.get("first_dense_layers") else model.mlp,
+        moe=moe and replace(moe, **of_experts),
+    )
 
 
 def _first_layers(model: Model, row: Mapping[str, str]) -> Model:
