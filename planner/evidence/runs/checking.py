@@ -27,8 +27,8 @@ FILLED = (
     "inter_node_net", "intra_node_net", "tp", "sp", "pp", "interleave_v", "cp", "ep", "sharding",
     "micro_batch_seqs", "precision", "recompute",
 )  # fmt: skip
-LABELS = ("id", "group", "source", "model_name", "architecture", "set", "gold", "split", "era", "framework",
-          "framework_version", "flags", "optimizer", "job",
+LABELS = ("id", "group", "source", "model_name", "architecture", "set", "gold", "split", "era",
+          "framework", "framework_version", "flags", "optimizer", "job",
           "complete", "sharding_as_printed")  # fmt: skip
 MEASURED = ("peak_mem_gib_per_chip", "power_w_per_chip")
 METER = ("power_boundary", "cooling")
