@@ -22,13 +22,11 @@ from models_db import (
 from planner.evidence.csvfile import whole_in
 from planner.evidence.runs.profiles import Profile
 
-_OF_ATTENTION = (
-    "q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim",
-)  # fmt: skip
-_OF_EXPERTS = ("shared_experts", "shared_expert_hidden", "first_dense_layers")
-SAID = ("head_dim", "output_gate", "tied_embeddings", *_OF_ATTENTION, *_OF_EXPERTS)
+_LATENT = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+OF_EXPERTS = ("shared_experts", "shared_expert_hidden", "first_dense_layers")
+SAID = ("head_dim", "output_gate", "tied_embeddings", "q_lora_rank", *_LATENT, *OF_EXPERTS)
 """What the column `architecture` may say: names of `models_db.Model` and its parts, as numbers."""
-_TOGETHER = {"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"}
+_LARGEST = 2**20
 
 
 def model_of(row: Mapping[str, str], profile: Profile) -> Model:
@@ -80,10 +78,14 @@ def said_of_architecture(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for part in filter(None, (part.strip() for part in text.split(";"))):
         name, _, number = part.partition("=")
-        if name not in SAID or not number.isdecimal():
-            raise ValueError(f"{part!r} is not a whole number of {', '.join(SAID)}")
+        if name not in SAID or not (number.isdecimal() and 0 < int(number) <= _LARGEST):
+            raise ValueError(
+                f"{part!r} is not NAME=NUMBER with a whole number from 1 to {_LARGEST:,} and one "
+                f"of the names {', '.join(SAID)}"
+            )
         found[name] = int(number)
-    if lacking := sorted(_TOGETHER - found.keys()) if _TOGETHER & found.keys() else []:
+    lacking = [name for name in _LATENT if name not in found]
+    if lacking and {*_LATENT, "q_lora_rank"} & found.keys():
         raise ValueError(f"latent attention needs {', '.join(lacking)} too")
     return found
 
@@ -97,23 +99,38 @@ def _with_said(model: Model, text: str, width: int) -> Model:
         width: Of the MLP of dense layers.
     """
     said = said_of_architecture(text)
-    of_attention = {name: said[name] for name in _OF_ATTENTION if name in said}
-    of_experts = {name: said[name] for name in _OF_EXPERTS if name in said}
-    head_dim, moe, attention = said.get("head_dim", model.head_dim), model.moe, model.attention
-    if "kv_lora_rank" in said:
+    head_dim, attention, moe = said.get("head_dim", model.head_dim), model.attention, model.moe
+    latent = "kv_lora_rank" in said
+    if latent:
         head_dim = said["qk_nope_head_dim"] + said["qk_rope_head_dim"]
-        attention = replace(attention, kind="mla", **of_attention)
+        attention = replace(
+            attention,
+            kind="mla",
+            v_head_dim=said["v_head_dim"],
+            q_lora_rank=said.get("q_lora_rank"),
+            kv_lora_rank=said["kv_lora_rank"],
+            qk_nope_head_dim=said["qk_nope_head_dim"],
+            qk_rope_head_dim=said["qk_rope_head_dim"],
+        )
     else:
         gate = bool(said.get("output_gate", 0))
         attention = replace(attention, v_head_dim=head_dim, output_gate=gate)
+    if moe is not None:
+        shared = (said.get("shared_experts", 0), said.get("shared_expert_hidden", 0))
+        moe = replace(
+            moe,
+            shared_experts=shared[0],
+            shared_expert_hidden=shared[1],
+            first_dense_layers=said.get("first_dense_layers", 0),
+        )
     return replace(
         model,
         head_dim=head_dim,
-        kv_heads=model.heads if attention.kind == "mla" else model.kv_heads,
+        kv_heads=model.heads if latent else model.kv_heads,
         attention=attention,
         tied_embeddings=bool(said.get("tied_embeddings", model.tied_embeddings)),
         mlp=replace(model.mlp, hidden=width) if said.get("first_dense_layers") else model.mlp,
-        moe=moe and replace(moe, **of_experts),
+        moe=moe,
     )
 
 

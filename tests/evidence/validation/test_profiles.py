@@ -199,16 +199,21 @@ def test_a_row_may_say_what_its_dimensions_leave_out() -> None:
 @each(
     ("text", "fault"),
     [
-        ("head_dim=128; heads=4", "architecture: 'heads=4' is not a whole number of head_dim,"),
-        ("head_dim=1.5", "architecture: 'head_dim=1.5' is not a whole number of head_dim,"),
+        ("head_dim=128; heads=4", "architecture: 'heads=4' is not NAME=NUMBER with a whole"),
+        ("head_dim=1.5", "architecture: 'head_dim=1.5' is not NAME=NUMBER with a whole"),
+        ("head_dim=0", "architecture: 'head_dim=0' is not NAME=NUMBER with a whole number from 1"),
         ("kv_lora_rank=512", "architecture: latent attention needs qk_nope_head_dim, "
                              "qk_rope_head_dim, v_head_dim too"),
+        ("q_lora_rank=512", "architecture: latent attention needs kv_lora_rank, "),
+        ("shared_experts=1", "architecture: shared_experts needs moe_experts"),
     ],
 )  # fmt: skip
 def test_what_is_said_of_an_architecture_is_checked(text: str, fault: str) -> None:
     cells = dict.fromkeys(COLUMNS, "") | ROW | {"architecture": text}
     (found,) = faults(cells)
     assert found.startswith(fault)
+    named = {**cells, "architecture": "head_dim=128", "model_name": "llama3-8b"}
+    assert faults(named) == ["architecture: llama3-8b of the database has its own; leave it empty"]
 
 
 def test_a_row_may_name_its_software() -> None:
