@@ -31,6 +31,7 @@ class ExpertSoftware:
         shared_beside: Whether shared experts run beside the exchange of the routed ones.
         balance: `learned` by the router, `forced` as benchmarks do, or held by a `capacity` to
             which experts are padded.
+        capacity: Of those, over the mean load; empty places are computed and sent as well.
         dispatch_bytes: Per element on the way to experts; back it is 2.
         launches_each: Whether the host launches the kernels of every expert.
     """
@@ -41,6 +42,7 @@ class ExpertSoftware:
     overlaps: bool = False
     shared_beside: bool = False
     balance: str = "learned"
+    capacity: float = 1.0
     dispatch_bytes: float = 2.0
     launches_each: bool = True
 
@@ -72,6 +74,7 @@ def expert_constants(
         "gathers_tokens": software.dispatcher == "all-gather",
         "shared_beside": software.shared_beside,
         "even_loads": software.balance == "capacity",
+        "moe_imbalance": max(software.capacity, 1.0) if software.balance == "capacity" else 1.0,
         "expert_efficiency": constants.value(rate),
         "routing_bytes": constants.value(f"moe.{kernels}.routing_bytes"),
         "expert_bias_bytes": constants.value("moe.bias_bytes") if software.launches_each else 0.0,

@@ -28,11 +28,12 @@ _SAYS: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"cuda-graph\S*[ =]moe_router", {"graphs": ("router",)}),
     (r"cuda-graph\S*[ =]full_iteration", {"graphs": ("attention", "router", "experts")}),
     (r"force-load-balancing|fake_balanced_gate", {"balance": "forced"}),
-    (r"capacity(-factor)?[ =]1(\.0)?\b", {"balance": "capacity"}),
+    (r"capacity(-factor)?[ =]1(\.0)?(?![.\d])", {"balance": "capacity"}),
     (r"cutedsl_fused_grouped_mlp(?!=False)", {"kernels": "fused"}),
     (r"cutedsl_fused_grouped_mlp=False", {"kernels": "grouped"}),
 )
 """Patterns of flags (any case, later ones over earlier) and what they say."""
+_PADDED = r"capacity(?:-factor)?[ =](\d+\.?\d*).*(?:pad-expert-input|padded)-to-capacity"
 _FUSED_PERMUTATION = r"moe[-_]permute[-_]fusion"
 """Where software leaves it out by default, a flag has tokens permuted in one kernel."""
 
@@ -44,6 +45,8 @@ def _meant(flags: str) -> Mapping[str, Any]:
     for pattern, meaning in _SAYS:
         if re.search(pattern, flags, re.IGNORECASE):
             said |= meaning
+    if padded := re.search(_PADDED, flags, re.IGNORECASE):
+        said |= {"balance": "capacity", "capacity": float(padded[1])}
     return said
 
 
