@@ -103,8 +103,11 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
         one["ep"] -= min(a.ep_overlap * one["ep"], a.ep_cover * kernels)
     if kind == "moe" and a.shared_beside and model.moe is not None and model.moe.shared_experts:
         _hide_behind_shared_experts(a, job, x, ahead, back)
-    for cause, again in _recomputed(a, job, x, ahead, linear, (core, scores, memory)).items():
-        back[cause] += again
+    again = memory
+    if kind == "moe" and job.framework.selective == "up-projections":
+        again -= _routing(a, model, x)  # what it gives is kept
+    for cause, seconds in _recomputed(a, job, x, ahead, linear, (core, scores, again)).items():
+        back[cause] += seconds
     experts = job.model.moe.experts / x.ep if kind == "moe" else 0.0
     ahead = with_reference(job, ahead, adapters + norms, widened, dropped)
     return _hosted(a, x, experts, ahead, back, weight_grad, 1 + passes(job))
@@ -167,7 +170,7 @@ def _expert_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> N
         x.tokens * moe.experts_per_token * x.ep / moe.experts / x.tp * busiest_rank(a, model, x)
     )
     up = 2 if model.mlp.gated else 1
-    slow = 1 / a.expert_efficiency
+    slow = 1 / a.expert_efficiency if local > 1 else 1.0
     for inputs, outputs in (
         (model.hidden, up * moe.expert_hidden),
         (moe.expert_hidden, model.hidden),
@@ -209,10 +212,14 @@ def _elementwise(a: Assumptions, model: Model, x: Where, kind: str) -> float:
     rows = a.row_bytes / (x.tp if x.sequence_parallel else 1) + a.tp_bytes / x.tp
     width = _active_width(model, kind) * (2 if model.mlp.gated else 1)
     moved = 2 * x.tokens * (model.hidden * rows + a.ffn_bytes * width / x.tp) * a.elementwise
-    if kind == "moe" and model.moe is not None:
-        top = model.moe.experts_per_token
-        moved += a.routing_bytes * 2 * x.tokens * top * model.hidden / x.tp
-    return moved / a.memory_bytes_per_s
+    return moved / a.memory_bytes_per_s + (_routing(a, model, x) if kind == "moe" else 0.0)
+
+
+def _routing(a: Assumptions, model: Model, x: Where) -> float:
+    assert model.moe is not None
+    biases = a.expert_bias_bytes if model.mlp.bias else 0.0
+    elements = x.tokens * model.moe.experts_per_token * model.hidden / x.tp
+    return (2 * a.routing_bytes + biases) * elements / a.memory_bytes_per_s
 
 
 def _tensor_exchange(a: Assumptions, model: Model, x: Where, kind: str) -> float:

@@ -179,6 +179,50 @@ def test_fused_kernels_need_narrow_formats_and_blackwell() -> None:
         assert (one == other) is same, (chip, precision)
 
 
+def test_products_of_a_single_expert_are_not_grouped() -> None:
+    """Plans of one expert to a chip and of two, in one table."""
+    case = case_of("mixtral-8x7b", batch=16)
+    plans = [Plan(dp=16, ep=ep, sharding="zero1") for ep in (8, 4)]
+    plain, slow = (
+        case.assuming(expert_efficiency=rate).run(plans).time_parts["compute"] for rate in (1, 0.5)
+    )
+    assert slow[0] == plain[0]
+    assert slow[1] > 1.2 * plain[1]
+
+
+def test_the_host_takes_as_long_per_expert_in_16_bits_as_in_8_and_none_on_ascend() -> None:
+    constants, software = load_calibration(), ExpertSoftware()
+    found = [
+        expert_constants(software, load_chip(chip), precision, constants)["expert_host_s"]
+        for chip, precision in (
+            ("h100-sxm5-80", "fp8"), ("h100-sxm5-80", "bf16"), ("ascend-910b", "bf16"),
+        )
+    ]  # fmt: skip
+    assert found == [constants.value("moe.grouped.host_s_per_expert")] * 2 + [0.0]
+
+
+def test_biases_of_experts_cross_memory_unless_a_compiler_fuses_them() -> None:
+    case = case_of("gpt-oss-20b", batch=16)
+    model, moe, plan = case.job.model, case.job.model.moe, Plan(dp=16, ep=16, sharding="zero1")
+    assert moe is not None
+    a = calibrated(case.cluster.chip, "megatron-core")
+    assert a.expert_bias_bytes == 28.0
+    assert calibrated(case.cluster.chip, "jax").expert_bias_bytes == 0.0
+    with_them, without = (
+        case.assuming(expert_bias_bytes=size).run([plan]).time_parts["memory_bound"][0]
+        for size in (28.0, 0.0)
+    )
+    elements = case.job.seq_len * moe.experts_per_token * model.hidden * model.layers
+    passes = 1 + a.elementwise_backward
+    assert with_them - without == pytest.approx(
+        28.0 * elements * passes / a.memory_bytes_per_s, rel=1e-6
+    )
+    plain = replace(
+        case, job=replace(case.job, model=replace(model, mlp=replace(model.mlp, bias=False)))
+    )
+    assert plain.step_time_s(plan) == plain.assuming(expert_bias_bytes=0.0).step_time_s(plan)
+
+
 def test_shared_experts_exchange_over_tp_like_an_mlp() -> None:
     """Twice what attention exchanges alone, in seconds and in bytes."""
     case = case_of("deepseek-v2-lite", layers=8).assuming(tp_overlap=0.0)

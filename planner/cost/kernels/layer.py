@@ -116,7 +116,9 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     forward, backward = _with_scan(a, shapes, x, forward, backward, moe=moe)
     beside = shared_expert_s(a, operators, x.clock, trains_all=x.trains_all) or (None, None)
     forward, backward = map(partial(_exposed_experts, a), (forward, backward), beside)
-    backward += _recomputation(a, shapes, x, forward, linears, core, memory)
+    keeps_routed = moe and x.selective == "up-projections"
+    again = memory - _routing_s(a, shapes, x) if keeps_routed else memory
+    backward += _recomputation(a, shapes, x, forward, linears, core, again)
     if x.job.reference_passes:
         forward += _reference(x, forward, dropped, adapters + norms, widened)
     if shapes.blocks != 1.0:
@@ -218,7 +220,7 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     """Norms, residuals, activations, routing: bytes of one forward pass over memory rate.
 
     bytes = e * 2 T [h (c_row / (tp if SP else 1) + c_tp / tp) + c_ff (1 + gated) f / tp]
-            (+ c_moe * 2 T k h / tp on mixture-of-experts layers)
+            (+ (2 c_moe + c_bias) T k h / tp on mixture-of-experts layers; c_bias with biases)
 
     A layer of one block has half of the rows; those of recurrences are counted with their scans.
     """
@@ -228,10 +230,14 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     parts = shapes.parts_of(moe=moe)
     rows, ffn = rows * (parts.blocks / 2), ffn * parts.feed_forward
     moved = a.elementwise * 2 * x.tokens * (shapes.hidden * rows + ffn)
-    if moe:
-        routed = shapes.experts_per_token * shapes.expert_io / x.tp
-        moved = moved + a.routing_bytes * 2 * x.tokens * routed
-    return moved / a.memory_bytes_per_s
+    return moved / a.memory_bytes_per_s + (_routing_s(a, shapes, x) if moe else 0.0)
+
+
+def _routing_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatArray:
+    """The part of it that permutes tokens for their experts and back, and adds biases there."""
+    routed = shapes.experts_per_token * shapes.expert_io / x.tp
+    per_element = 2 * a.routing_bytes + (a.expert_bias_bytes if shapes.expert_biases else 0.0)
+    return np.asarray(per_element * x.tokens * routed / a.memory_bytes_per_s)
 
 
 def _formats_s(
@@ -292,7 +298,8 @@ def _recomputation(
 
     Full: the forward pass with its communication. Selective: the scores (unfused attention); half
     of the GEMMs and all element-wise work where half of the outputs were kept; or the up
-    projections of latent attention, by their share of the FLOP, and all element-wise work.
+    projections of latent attention, by their share of the FLOP, and all element-wise work but that
+    of routing, whose results products of experts read.
     """
     full = np.where(x.recompute == FULL, 1.0, 0.0)
     some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)

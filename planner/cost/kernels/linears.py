@@ -45,10 +45,14 @@ class Linear:
 
 
 def seconds(a: Assumptions, linears: list[Linear], clock: FloatArray) -> MatmulSeconds:
-    """Seconds of all linears, one after the other, (n, k)."""
+    """Seconds of all linears, one after the other, (n, k).
+
+    Those of several experts on a chip are grouped, and slower by `expert_efficiency`; a single
+    expert's are plain products.
+    """
     sizes = _sizes(linears)
-    routed = np.array([one.routed for one in linears])[:, None, None]
-    slower = np.where(routed, 1 / a.expert_efficiency, 1.0)
+    grouped = np.array([one.routed for one in linears])[:, None, None] & (sizes[3] > 1)
+    slower = np.where(grouped, 1 / a.expert_efficiency, 1.0)
     slower = slower * np.array([one.share for one in linears])[:, None, None]
     step = max(_AT_A_TIME // (len(linears) * clock.shape[-1]), 1)
     parts = []
@@ -56,7 +60,8 @@ def seconds(a: Assumptions, linears: list[Linear], clock: FloatArray) -> MatmulS
         rows = slice(start, start + step)
         t, i, o, copies = sizes[..., rows, :] if sizes.shape[-2] > 1 else sizes
         own = clock[rows] if len(clock) > 1 else clock
-        parts.append(linear_s(a, t, i, o, clock=own, copies=copies).summed(slower))
+        less = slower[:, rows] if slower.shape[1] > 1 else slower
+        parts.append(linear_s(a, t, i, o, clock=own, copies=copies).summed(less))
     return parts[0] if len(parts) == 1 else MatmulSeconds.joined(parts)
 
 

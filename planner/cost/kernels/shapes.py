@@ -66,6 +66,7 @@ class Shapes:
         blocks: MLPs that stand for one layer; 1 but for `mlp_blocks`.
         query_copies: 2 where a gate as wide as the queries is projected with them.
         expert_io: Width that routed experts read and give.
+        expert_biases: Whether what routed experts give has a bias.
         parts: Of a dense layer and of one with experts; None: every layer has attention and a
             feed-forward.
         scan: The recurrence of layers that have one.
@@ -100,6 +101,7 @@ class Shapes:
     blocks: float = 1.0
     query_copies: int = 1
     expert_io: int = 0
+    expert_biases: bool = False
     parts: tuple[Parts, Parts] | None = None
     scan: Scan | None = None
 
@@ -207,6 +209,7 @@ def shapes_of(model: Model, seq_len: float, lengths: Sequence[tuple[float, float
         moe_parameters=_active_parameters(model, "moe"),
         query_copies=2 if model.attention.output_gate else 1,
         expert_io=(moe.latent or model.hidden) if moe else 0,
+        expert_biases=moe is not None and model.mlp.bias,
         parts=made,
         scan=_scan(model),
     )

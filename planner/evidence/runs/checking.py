@@ -15,6 +15,7 @@ from planner.base.files import names_a_file
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
 from planner.base.units import show_percent
 from planner.base.vocabulary import BOUNDARIES, COOLINGS
+from planner.evidence.runs.models import OF_EXPERTS, said_of_architecture
 from planner.evidence.runs.profiles import framework_fault
 from planner.evidence.runs.rows import JOBS, Run
 
@@ -26,8 +27,8 @@ FILLED = (
     "inter_node_net", "intra_node_net", "tp", "sp", "pp", "interleave_v", "cp", "ep", "sharding",
     "micro_batch_seqs", "precision", "recompute",
 )  # fmt: skip
-LABELS = ("id", "group", "source", "model_name", "set", "gold", "split", "era", "framework",
-          "framework_version", "flags", "optimizer", "job",
+LABELS = ("id", "group", "source", "model_name", "architecture", "set", "gold", "split", "era",
+          "framework", "framework_version", "flags", "optimizer", "job",
           "complete", "sharding_as_printed")  # fmt: skip
 MEASURED = ("peak_mem_gib_per_chip", "power_w_per_chip")
 METER = ("power_boundary", "cooling")
@@ -149,10 +150,24 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}: {not_one_of(cells[name], allowed)}"
     if cells["framework"] and (wrong := framework_fault(cells["framework"])):
         yield f"framework: {wrong}"
+    if cells["architecture"] and (wrong := _architecture_fault(cells)):
+        yield f"architecture: {wrong}"
     if not cells["hardware"]:
         yield "hardware: is empty; planner hardware list shows the names"
     elif problem := hardware_fault(cells["hardware"]):
         yield from problem.split("\n")
+
+
+def _architecture_fault(cells: Mapping[str, str]) -> str:
+    """What is wrong with what a row says of its model beside the dimensions; else nothing."""
+    try:
+        said = said_of_architecture(cells["architecture"])
+    except ValueError as error:
+        return str(error)
+    if known_model(cells["model_name"]):
+        return f"{cells['model_name']} of the database has its own; leave it empty"
+    of_experts = [name for name in OF_EXPERTS if name in said]
+    return "" if cells["moe_experts"] or not of_experts else f"{of_experts[0]} needs moe_experts"
 
 
 def as_number(text: str) -> float | None:

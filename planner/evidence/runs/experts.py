@@ -20,7 +20,7 @@ _SAYS: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"hybridep", {"dispatcher": "hybridep"}),
     (r"fp8 dispatch", {"dispatch_bytes": 1.0}),
     (
-        r"overlap-moe-expert-parallel-comm|1f1b[_ ]overlap|a2a overlap|moe-fb-overlap",
+        r"overlap-moe-expert-parallel-comm|1f1b[-_ ]overlap|a2a overlap|moe-fb-overlap",
         {"overlaps": True},
     ),
     (r"moe[-_]shared[-_]expert[-_]overlap(?!=False)", {"shared_beside": True}),
@@ -28,11 +28,14 @@ _SAYS: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"cuda-graph\S*[ =]moe_router", {"graphs": ("router",)}),
     (r"cuda-graph\S*[ =]full_iteration", {"graphs": ("attention", "router", "experts")}),
     (r"force-load-balancing|fake_balanced_gate", {"balance": "forced"}),
-    (r"capacity(-factor)?[ =]1(\.0)?\b", {"balance": "capacity"}),
+    (r"capacity(-factor)?[ =]1(\.0)?(?![.\d])", {"balance": "capacity"}),
     (r"cutedsl_fused_grouped_mlp(?!=False)", {"kernels": "fused"}),
     (r"cutedsl_fused_grouped_mlp=False", {"kernels": "grouped"}),
 )
 """Patterns of flags (any case, later ones over earlier) and what they say."""
+_PADDED = r"capacity(?:-factor)?[ =](\d+\.?\d*).*(?:pad-expert-input|padded)-to-capacity"
+_FUSED_PERMUTATION = r"moe[-_]permute[-_]fusion"
+"""Where software leaves it out by default, a flag has tokens permuted in one kernel."""
 
 
 @cache
@@ -42,6 +45,8 @@ def _meant(flags: str) -> Mapping[str, Any]:
     for pattern, meaning in _SAYS:
         if re.search(pattern, flags, re.IGNORECASE):
             said |= meaning
+    if padded := re.search(_PADDED, flags, re.IGNORECASE):
+        said |= {"balance": "capacity", "capacity": float(padded[1])}
     return said
 
 
@@ -49,8 +54,11 @@ def experts_of(
     row: Mapping[str, str], profile: Profile, filled: dict[str, str]
 ) -> ExpertSoftware | None:
     """How the experts of a run ran; None, and what is taken, where its flags say nothing of it."""
-    said = _meant(row.get("flags", ""))
+    flags = row.get("flags", "")
+    said = _meant(flags)
     usual = FRAMEWORKS[profile.framework].experts or ERAS[profile.era].experts
+    if usual.kernels == "permuted" and re.search(_FUSED_PERMUTATION, flags, re.IGNORECASE):
+        said = {"kernels": "grouped", **said}
     if said:
         return replace(usual, **said)
     if row["moe_experts"]:

@@ -240,6 +240,12 @@ _HABITS = (
         lora_rank=8,
         because="finetune/lora.py: no checkpointing on one chip, rank 8",
     ),
+    Habits(
+        pattern="",
+        flags=r"recompute=(norm,act|sel)\b",
+        keeps=(("selective", "up-projections"),),
+        because="norms and activations of experts are computed again",
+    ),
 )
 
 

@@ -22,6 +22,12 @@ from models_db import (
 from planner.evidence.csvfile import whole_in
 from planner.evidence.runs.profiles import Profile
 
+_LATENT = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+OF_EXPERTS = ("shared_experts", "shared_expert_hidden", "first_dense_layers")
+SAID = ("head_dim", "output_gate", "tied_embeddings", "q_lora_rank", *_LATENT, *OF_EXPERTS)
+"""What the column `architecture` may say: names of `models_db.Model` and its parts, as numbers."""
+_LARGEST = 2**20
+
 
 def model_of(row: Mapping[str, str], profile: Profile) -> Model:
     """The known model of that name and those dimensions; else a decoder with the dimensions."""
@@ -34,7 +40,7 @@ def model_of(row: Mapping[str, str], profile: Profile) -> Model:
     ):
         return known
     width, experts = _widths(row)
-    return _dense_model(
+    found = _dense_model(
         row["model_name"],
         whole_in(row, "n_layers"),
         whole_in(row, "d_model"),
@@ -47,6 +53,7 @@ def model_of(row: Mapping[str, str], profile: Profile) -> Model:
         experts,
         tied=width < profile.ties_below,
     )
+    return _with_said(found, row["architecture"], width) if row.get("architecture") else found
 
 
 def _widths(row: Mapping[str, str]) -> tuple[int, tuple[int, int, int]]:
@@ -60,6 +67,71 @@ def _widths(row: Mapping[str, str]) -> tuple[int, tuple[int, int, int]]:
     )
     width = whole_in(row, "d_ff", inner) if experts else whole_in(row, "d_ff")
     return width, (experts, chosen, inner or width)
+
+
+def said_of_architecture(text: str) -> dict[str, int]:
+    """What a row says of its model beside its dimensions: `head_dim=128; first_dense_layers=1`.
+
+    Raises:
+        ValueError: A part is not a name of `SAID` and a whole number.
+    """
+    found: dict[str, int] = {}
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        name, _, number = part.partition("=")
+        if name not in SAID or not (number.isdecimal() and 0 < int(number) <= _LARGEST):
+            raise ValueError(
+                f"{part!r} is not NAME=NUMBER with a whole number from 1 to {_LARGEST:,} and one "
+                f"of the names {', '.join(SAID)}"
+            )
+        found[name] = int(number)
+    lacking = [name for name in _LATENT if name not in found]
+    if lacking and {*_LATENT, "q_lora_rank"} & found.keys():
+        raise ValueError(f"latent attention needs {', '.join(lacking)} too")
+    return found
+
+
+def _with_said(model: Model, text: str, width: int) -> Model:
+    """The model with what `said_of_architecture` finds; latent attention where its ranks are.
+
+    Args:
+        model: By its dimensions.
+        text: What is said beside them.
+        width: Of the MLP of dense layers.
+    """
+    said = said_of_architecture(text)
+    head_dim, attention, moe = said.get("head_dim", model.head_dim), model.attention, model.moe
+    latent = "kv_lora_rank" in said
+    if latent:
+        head_dim = said["qk_nope_head_dim"] + said["qk_rope_head_dim"]
+        attention = replace(
+            attention,
+            kind="mla",
+            v_head_dim=said["v_head_dim"],
+            q_lora_rank=said.get("q_lora_rank"),
+            kv_lora_rank=said["kv_lora_rank"],
+            qk_nope_head_dim=said["qk_nope_head_dim"],
+            qk_rope_head_dim=said["qk_rope_head_dim"],
+        )
+    else:
+        gate = bool(said.get("output_gate", 0))
+        attention = replace(attention, v_head_dim=head_dim, output_gate=gate)
+    if moe is not None:
+        shared = (said.get("shared_experts", 0), said.get("shared_expert_hidden", 0))
+        moe = replace(
+            moe,
+            shared_experts=shared[0],
+            shared_expert_hidden=shared[1],
+            first_dense_layers=said.get("first_dense_layers", 0),
+        )
+    return replace(
+        model,
+        head_dim=head_dim,
+        kv_heads=model.heads if latent else model.kv_heads,
+        attention=attention,
+        tied_embeddings=bool(said.get("tied_embeddings", model.tied_embeddings)),
+        mlp=replace(model.mlp, hidden=width) if said.get("first_dense_layers") else model.mlp,
+        moe=moe,
+    )
 
 
 def _first_layers(model: Model, row: Mapping[str, str]) -> Model:

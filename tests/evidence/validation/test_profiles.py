@@ -8,6 +8,7 @@ from support.cases import each
 from planner.assumptions.experts import GRAPHS
 from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
+from planner.evidence.runs.checking import COLUMNS, faults
 from planner.evidence.runs.profiles import profile_of
 from planner.evidence.runs.rows import run_of
 from planner.frameworks.profiles import FRAMEWORKS
@@ -64,6 +65,9 @@ ROW = {
         ("--moe-expert-capacity-factor 1.0", {"balance": "capacity"}),
         ("deepep,capacity=1", {"dispatcher": "deepep", "balance": "capacity"}),
         ("deepep,capacity=5", {"dispatcher": "deepep"}),
+        ("--moe-expert-capacity-factor 1.2", None),
+        ("--moe-expert-capacity-factor 1.2 --moe-pad-expert-input-to-capacity",
+         {"balance": "capacity", "capacity": 1.2}),
         ("--overlap-moe-expert-parallel-comm", {"overlaps": True}),
         ("--cuda-graph-scope attn moe_router moe_preprocess",
          {"graphs": ("attention", "router")}),
@@ -165,6 +169,54 @@ def test_experts_take_the_width_of_the_mlp_where_they_have_none_and_the_reverse(
         moe = run_of({**routed, **widths}).job.model.moe
         assert moe is not None
         assert moe.expert_hidden == 8192
+
+
+def test_permutation_is_fused_by_a_flag_where_software_does_not_fuse_it_anyway() -> None:
+    row = {**ROW, "moe_experts": "8", "moe_topk": "2", "flags": "--moe-permute-fusion"}
+    of_2025 = run_of({**row, "era": "megatron-core-2025", "framework": "megatron"}).job.experts
+    assert of_2025 == replace(ERAS["megatron-core-2025"].experts, kernels="grouped")
+    newer = {**row, "era": "megatron-core", "framework": "megatron"}
+    assert run_of(newer).job.experts is None
+
+
+LATENT = "kv_lora_rank=512; qk_nope_head_dim=128; qk_rope_head_dim=64; v_head_dim=128"
+
+
+def test_a_row_may_say_what_its_dimensions_leave_out() -> None:
+    wide = run_of({**ROW, "architecture": "head_dim=256; output_gate=1; tied_embeddings=1"})
+    model = wide.job.model
+    assert (model.head_dim, model.attention.v_head_dim) == (256, 256)
+    assert (model.attention.output_gate, model.tied_embeddings) == (True, True)
+    experts = {**ROW, "moe_experts": "8", "moe_topk": "2", "moe_d_ff": "1408"}
+    said = f"{LATENT}; first_dense_layers=1; shared_experts=2; shared_expert_hidden=1408"
+    latent = run_of({**experts, "architecture": said}).job.model
+    assert (latent.attention.kind, latent.head_dim) == ("mla", 192)
+    assert latent.layer_kinds[:2] == ("dense", "moe")
+    assert latent.mlp.hidden == 8192
+    assert latent.moe is not None
+    assert latent.moe.shared_experts * latent.moe.shared_expert_hidden == 2816
+    queries, latents = 2048 * 16 * 192, 2048 * (512 + 64) + 512 + 512 * 16 * (128 + 128)
+    assert latent.attention_parameters == queries + latents + 16 * 128 * 2048
+
+
+@each(
+    ("text", "fault"),
+    [
+        ("head_dim=128; heads=4", "architecture: 'heads=4' is not NAME=NUMBER with a whole"),
+        ("head_dim=1.5", "architecture: 'head_dim=1.5' is not NAME=NUMBER with a whole"),
+        ("head_dim=0", "architecture: 'head_dim=0' is not NAME=NUMBER with a whole number from 1"),
+        ("kv_lora_rank=512", "architecture: latent attention needs qk_nope_head_dim, "
+                             "qk_rope_head_dim, v_head_dim too"),
+        ("q_lora_rank=512", "architecture: latent attention needs kv_lora_rank, "),
+        ("shared_experts=1", "architecture: shared_experts needs moe_experts"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_an_architecture_is_checked(text: str, fault: str) -> None:
+    cells = dict.fromkeys(COLUMNS, "") | ROW | {"architecture": text}
+    (found,) = faults(cells)
+    assert found.startswith(fault)
+    named = {**cells, "architecture": "head_dim=128", "model_name": "llama3-8b"}
+    assert faults(named) == ["architecture: llama3-8b of the database has its own; leave it empty"]
 
 
 def test_a_row_may_name_its_software() -> None:
