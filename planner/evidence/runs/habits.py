@@ -114,6 +114,18 @@ _HABITS = (
         because="its loss takes the vocabulary in 16 parts, one after the other",
     ),
     Habits(
+        pattern="aws-neuron|neuronx-distributed",
+        keeps=(("selective", "core-attention"),),
+        because="run_llama_nxd.py of NeuronX Distributed checkpoints the class CoreAttention alone, "
+        "NeMo Megatron's selective granularity the same",
+    ),
+    Habits(
+        pattern="maxtext configs",
+        flags="remat_policy=minimal",
+        keeps=(("selective", "core-attention"),),
+        because="MaxText's minimal policy keeps the outputs of all products of a layer",
+    ),
+    Habits(
         pattern="mosaicml",
         keeps=(("logits_bytes", 4.0),),
         because="its models take the loss of flash-attn: logits and their gradients in 16 bits",
@@ -287,7 +299,7 @@ def offload(row: Mapping[str, str], habits: Habits) -> tuple[str, ...]:
     """What a row keeps on the host: the optimizer, or with FSDP's offload the weights too."""
     text = _said(row).lower()
     weights = re.search("fsdp.*cpu.?offload", text)
-    optimizer_too = re.search("optimizer offload|optimizer_cpu_offload", text)
+    optimizer_too = re.search("optimizer offload|optimizer_cpu_offload|swap-optimizer", text)
     several = row.get("n_chips", "1") != "1"
     usual = habits.offload if several else ()
     return ("optimizer", "weights") if weights else ("optimizer",) if optimizer_too else usual
