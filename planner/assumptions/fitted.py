@@ -132,6 +132,8 @@ def attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float:
     key = chip.calibration_attention
     if key in (UNFUSED, UNMASKED):
         return constants.value("unfused_bmm_efficiency")
-    return constants.value(
-        f"attention_efficiency.{era.hopper_attention if key == 'hopper' else key}"
-    )
+    if key == "hopper":
+        key = era.hopper_attention
+    elif key == "cdna3" and era.hopper_attention == "cudnn":
+        key = "a100"  # the vendor's own kernels: nothing was measured
+    return constants.value(f"attention_efficiency.{key}")

@@ -166,10 +166,12 @@ ERAS = {
             fp8_recipe="current",
         ),
         replace(_MEGATRON_CORE, fp8_recipe="current"),  # NeMo 26.06 and later
-        Era(
+        Era(  # XLA cuts products and their collectives into parts that overlap: Wang et al., ASPLOS
+            # 2023, doi:10.1145/3567955.3567959
             name="jax",
             fused_attention=True,
             hopper_attention="cudnn",
+            overlaps_tp=True,
             experts=_BY_COMPILER,
             hides_gather=True,
         ),
