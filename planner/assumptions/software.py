@@ -20,6 +20,11 @@ from planner.base.units import GIB
 if TYPE_CHECKING:
     from hardware_db import Chip
 
+LOSS_PASSES = 2.5
+"""How often the loss reads or writes a byte that it keeps of a logit, both passes. Every buffer is
+written once and read at least once; what is reduced over the vocabulary (the largest logit, the sum)
+is read again. Counted in Megatron-LM (core/tensor_parallel/cross_entropy.py): 3.7 unfused; in
+PyTorch's `log_softmax` of a copy in 32 bits: 2.9; in flash-attn's kernel: 1.8."""
 DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")
 PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
 _GROUPED = ExpertSoftware()
@@ -359,3 +364,8 @@ class FrameworkProfile:
     experts: ExpertSoftware | None = None
     fp8_recipe: str = ""
     fp8_recipes: tuple[str, ...] = ()
+
+    @property
+    def loss_bytes(self) -> float:
+        """What the loss moves per logit, both passes."""
+        return LOSS_PASSES * self.logits_bytes

@@ -158,7 +158,9 @@ def data_nets(nets: dict[str, GroupCosts]) -> DataNets:
 
 
 def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatArray) -> EndCost:
-    """Embedding and head of one micro-batch; logits are always computed at 16 bits.
+    """Embedding, head and loss of one micro-batch; logits are always computed at 16 bits.
+
+    The loss moves `FrameworkProfile.loss_bytes` per logit, as much forward as backward.
 
     Args:
         model: Job and assumptions.
@@ -178,11 +180,14 @@ def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatAr
     backward = head.input_grad + weight_grad
     moved = _EMBEDDING_BYTES * tokens * model.shapes.hidden
     ahead = 1 + model.job.reference_passes
+    logits = tokens * (columns if model.framework.vocab_parallel_loss else columns * tp)
+    loss = model.framework.loss_bytes / 2 * logits / a.memory_bytes_per_s
     return EndCost(
         embedding=ahead * moved / a.memory_bytes_per_s + np.zeros_like(backward),
-        head=ahead * head.forward + backward,
-        head_backward=backward,
+        head=ahead * (head.forward + loss) + backward + loss,
+        head_backward=backward + loss,
         head_weight_grad=weight_grad,
+        head_memory=(ahead + 1) * loss + np.zeros_like(backward),
     )
 
 

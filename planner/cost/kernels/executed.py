@@ -135,7 +135,7 @@ def executed_flop(model: CostModel, x: Columns) -> FloatArray:
 
 
 def memory_bytes(model: CostModel, x: Columns) -> FloatArray:
-    """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
+    """Operands of the matrix multiplications, element-wise traffic, loss, optimizer state."""
     a, job, plans = model.assumptions, model.job, x.plans
     chips = plans.chips / plans.pp
     products = x.rounds[:, 0] * chips * x.over_stages(product_bytes(model, x))
@@ -146,7 +146,7 @@ def memory_bytes(model: CostModel, x: Columns) -> FloatArray:
         layers = group.dense * dense[:, None] + group.moe * moe[:, None]
         return (passes + repeats(model, group).elementwise) * layers
 
-    elementwise = x.batch * job.seq_len * over_groups(x, of_group)
+    elementwise = x.batch * job.seq_len * (over_groups(x, of_group) + loss_bytes(model, plans))
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
     state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
     if not job.images:
@@ -155,6 +155,16 @@ def memory_bytes(model: CostModel, x: Columns) -> FloatArray:
 
     tower = x.rounds[:, 0] * chips * tower_moved_bytes(model, plans)
     return products + elementwise + state + tower
+
+
+def loss_bytes(model: CostModel, plans: PlanTable) -> FloatArray:
+    """(n,) bytes per token that logits cross memory with, all chips that hold them together."""
+    shapes, framework = model.shapes, model.framework
+    if not shapes.vocab:
+        return np.zeros(len(plans.tp))
+    logits = padded_vocab(shapes.vocab, plans.tp, model.vocab_multiple)
+    copies = 1 if framework.vocab_parallel_loss else plans.tp
+    return framework.loss_bytes * (1 + model.job.reference_passes / 2) * logits * copies
 
 
 def product_bytes(model: CostModel, x: Columns) -> FloatArray:
