@@ -45,6 +45,8 @@ _LIMITED = "power-limited B200"
 """Notes of B200 held below the power of others; what its products reach was measured."""
 _UNFUSED = "no flash attention"
 """Flags or notes of runs whose attention is batched products, whatever their software can do."""
+_FLASH_2 = "--use-flash-attn"
+"""The flag of Megatron-LM for the package flash-attn, whose version 2 it asks for."""
 _UNMASKED = "use_flash_attention 0"
 """Flags of Neuron's scripts: its compiler keeps the scores on the chip, and masks none of them."""
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
@@ -322,6 +324,8 @@ def _chip(row: Mapping[str, str], chip: Chip) -> Chip:
         chip = replace(chip, calibration_attention=UNFUSED)
     if _UNMASKED in said:
         chip = replace(chip, calibration_attention=UNMASKED)
+    if _FLASH_2 in said and chip.calibration_attention == "hopper":
+        chip = replace(chip, calibration_attention="fa2_hopper")
     return chip
 
 
