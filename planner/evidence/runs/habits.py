@@ -82,6 +82,10 @@ _SMALL_BUCKETS = ("constant_bytes", 1.0 * GIB)
 _IN_16 = (("sums_as_sent", False), ("gradient_bytes", 2.0))
 _WIDE = (("sums_as_sent", False), ("keeps_quantized", False), ("gradient_bytes", 4.0))
 _IN_BOTH = (("sums_as_sent", False), ("gradient_bytes", 6.0))
+_XLA = (
+    "XLA lays buffers out for the whole step: the logits of 32,000 words are gone before a layer "
+    "is computed again, which takes more"
+)
 COMMON = Habits(pattern="", because="")
 _HABITS = (
     Habits(
@@ -122,8 +126,13 @@ _HABITS = (
     Habits(
         pattern="maxtext configs",
         flags="remat_policy=minimal",
-        keeps=(("selective", "core-attention"),),
-        because="MaxText's minimal policy keeps the outputs of all products of a layer",
+        keeps=(("selective", "core-attention"), ("logits_bytes", 0.0)),
+        because=f"MaxText's minimal policy keeps the outputs of all products of a layer; {_XLA}",
+    ),
+    Habits(
+        pattern="maxtext configs",
+        keeps=(("logits_bytes", 0.0),),
+        because=_XLA,
     ),
     Habits(
         pattern="mosaicml",
