@@ -160,7 +160,8 @@ def data_nets(nets: dict[str, GroupCosts]) -> DataNets:
 def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatArray) -> EndCost:
     """Embedding, head and loss of one micro-batch; logits are always computed at 16 bits.
 
-    The loss moves `FrameworkProfile.loss_bytes` per logit, as much forward as backward.
+    The loss moves `FrameworkProfile.loss_bytes` per logit, a third of them forward, as the head
+    has a third of its products there.
 
     Args:
         model: Job and assumptions.
@@ -181,13 +182,13 @@ def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatAr
     moved = _EMBEDDING_BYTES * tokens * model.shapes.hidden
     ahead = 1 + model.job.reference_passes
     logits = tokens * (columns if model.framework.vocab_parallel_loss else columns * tp)
-    loss = model.framework.loss_bytes / 2 * logits / a.memory_bytes_per_s
+    loss = model.framework.loss_bytes / 3 * logits / a.memory_bytes_per_s
     return EndCost(
         embedding=ahead * moved / a.memory_bytes_per_s + np.zeros_like(backward),
-        head=ahead * (head.forward + loss) + backward + loss,
-        head_backward=backward + loss,
+        head=ahead * (head.forward + loss) + backward + 2 * loss,
+        head_backward=backward + 2 * loss,
         head_weight_grad=weight_grad,
-        head_memory=(ahead + 1) * loss + np.zeros_like(backward),
+        head_memory=(ahead + 2) * loss + np.zeros_like(backward),
     )
 
 

@@ -250,7 +250,7 @@ def _offloaded(
 def _ends(
     job: Job, a: Assumptions, plan: Plan, spec: StageSpec, tokens: float, stage: StageTimes
 ) -> None:
-    """Embedding: 12 bytes per token and hidden element; head: three GEMMs at 16 bits."""
+    """Embedding: 12 bytes per token and hidden element; head: three GEMMs at 16 bits, the loss."""
     model = job.model
     if spec.first:
         lookup = (1 + passes(job)) * 12 * tokens * model.hidden / a.memory_bytes_per_s
@@ -266,13 +266,17 @@ def _ends(
         head.add(a, tokens, model.hidden, columns, clock=spec.clock, rate=rate)
         grad = head.weight_grad if job.kind != "lora" else 0.0
         head.forward *= 1 + passes(job)
-        stage.forward += head.forward
-        stage.ahead += head.forward
-        stage.backward += head.input_grad + grad
-        stage.hides += head.input_grad + grad
+        logits = tokens * columns * (1 if job.framework.vocab_parallel_loss else plan.tp)
+        loss = 2.5 * job.framework.logits_bytes * logits / a.memory_bytes_per_s
+        loss_ahead = (1 + passes(job)) * loss / 3
+        stage.forward += head.forward + loss_ahead
+        stage.ahead += head.forward + loss_ahead
+        stage.backward += head.input_grad + grad + 2 * loss / 3
+        stage.hides += head.input_grad + grad + 2 * loss / 3
         stage.weight_grad += grad
-        stage.kernels += head.forward + head.input_grad + grad
+        stage.kernels += head.forward + head.input_grad + grad + loss_ahead + 2 * loss / 3
         stage.parts["compute"] += head.forward + head.input_grad + grad
+        stage.parts["memory_bound"] += loss_ahead + 2 * loss / 3
 
 
 def _layer_collective(

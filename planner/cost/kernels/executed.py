@@ -135,7 +135,7 @@ def executed_flop(model: CostModel, x: Columns) -> FloatArray:
 
 
 def memory_bytes(model: CostModel, x: Columns) -> FloatArray:
-    """Operands of the matrix multiplications, element-wise traffic, loss, optimizer state."""
+    """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
     a, job, plans = model.assumptions, model.job, x.plans
     chips = plans.chips / plans.pp
     products = x.rounds[:, 0] * chips * x.over_stages(product_bytes(model, x))
@@ -146,7 +146,7 @@ def memory_bytes(model: CostModel, x: Columns) -> FloatArray:
         layers = group.dense * dense[:, None] + group.moe * moe[:, None]
         return (passes + repeats(model, group).elementwise) * layers
 
-    elementwise = x.batch * job.seq_len * (over_groups(x, of_group) + loss_bytes(model, plans))
+    elementwise = x.batch * job.seq_len * over_groups(x, of_group)
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
     state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
     if not job.images:
@@ -157,18 +157,10 @@ def memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     return products + elementwise + state + tower
 
 
-def loss_bytes(model: CostModel, plans: PlanTable) -> FloatArray:
-    """(n,) bytes per token that logits cross memory with, all chips that hold them together."""
-    shapes, framework = model.shapes, model.framework
-    if not shapes.vocab:
-        return np.zeros(len(plans.tp))
-    logits = padded_vocab(shapes.vocab, plans.tp, model.vocab_multiple)
-    copies = 1 if framework.vocab_parallel_loss else plans.tp
-    return framework.loss_bytes * (1 + model.job.reference_passes / 2) * logits * copies
-
-
 def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class.
+
+    With those of the loss, which reads what the head has multiplied.
 
     What the products move is computed once per combination of the columns that their sizes have.
     """
@@ -191,7 +183,9 @@ def product_bytes(model: CostModel, x: Columns) -> FloatArray:
             total = total + shapes.blocks * (group.moe if moe else group.dense) * moved
     if shapes.vocab:
         ahead = 1 + model.job.reference_passes
-        total = total + x.stages.last * (ahead * forward[at] + gradients[at])[rows]
+        logits = tokens * (columns if model.framework.vocab_parallel_loss else columns * tp)
+        loss = model.framework.loss_bytes * (ahead + 2) / 3 * logits
+        total = total + x.stages.last * (ahead * forward[at] + gradients[at] + loss)[rows]
     return total
 
 
