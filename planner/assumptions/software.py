@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 LOSS_PASSES = 2.5
 """How often the loss reads or writes a byte that it keeps of a logit, both passes. Every buffer is
-written once and read at least once; what is reduced over the vocabulary (the largest logit, the sum)
-is read again. Counted in Megatron-LM (core/tensor_parallel/cross_entropy.py): 3.7 unfused; in
+written once and read at least once; what is reduced over the vocabulary (the largest logit, the
+sum) is read again. Counted in Megatron-LM (core/tensor_parallel/cross_entropy.py): 3.7 unfused; in
 PyTorch's `log_softmax` of a copy in 32 bits: 2.9; in flash-attn's kernel: 1.8."""
 DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")
 PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")

@@ -120,8 +120,8 @@ _HABITS = (
     Habits(
         pattern="aws-neuron|neuronx-distributed",
         keeps=(("selective", "core-attention"),),
-        because="run_llama_nxd.py of NeuronX Distributed checkpoints the class CoreAttention alone, "
-        "NeMo Megatron's selective granularity the same",
+        because="run_llama_nxd.py of NeuronX Distributed checkpoints the class CoreAttention "
+        "alone; NeMo Megatron's selective granularity is the same",
     ),
     Habits(
         pattern="maxtext configs",
