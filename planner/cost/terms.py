@@ -7,7 +7,7 @@ bit. Columns have shape (n, 1) (or (n, s) for explicit stages), results broadcas
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -147,26 +147,17 @@ def _streamed(
 
 def data_nets(nets: dict[str, GroupCosts]) -> DataNets:
     """The groups that data parallelism uses."""
-    return DataNets(
-        shard=nets["shard"],
-        replica=nets["replica"],
-        data=nets["data"],
-        expert_shard=nets["expert_shard"],
-        expert_replica=nets["expert_replica"],
-        expert_data=nets["expert_data"],
-    )
+    return DataNets(**{one.name: nets[one.name] for one in fields(DataNets)})
 
 
 def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatArray) -> EndCost:
     """Embedding, head and loss of one micro-batch; logits are always computed at 16 bits.
 
-    The loss moves `FrameworkProfile.loss_bytes` per logit, a third of them forward, as the head
-    has a third of its products there.
+    The loss moves `FrameworkProfile.loss_bytes` per logit, a third forward, as of the products.
 
     Args:
         model: Job and assumptions.
-        tp: (n, 1).
-        tokens: (n, 1) tokens of a micro-batch on the chip.
+        tp, tokens: (n, 1); of a micro-batch on the chip.
         clock: Relative clocks.
     """
     a = model.assumptions
