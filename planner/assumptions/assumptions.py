@@ -18,6 +18,7 @@ from planner.assumptions.experts import ExpertSoftware, expert_constants
 from planner.assumptions.fitted import (
     PROTOCOLS,
     UNFUSED,
+    UNMASKED,
     attention_efficiency,
     byte_counts,
     fp8_kind,
@@ -37,6 +38,8 @@ ORIGIN = ("name", "are_fitted")
 """Fields that say where the others come from, and are no constants."""
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
 COLLECTIVES = ("nccl", "synthesized", "best")
+CAUSAL_SHARE = 0.5
+"""Share of the scores that kernels for causal attention compute."""
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
 _EVERY_ALGORITHM = (*_ALL_ALGORITHMS, "in-switch-tree")
 
@@ -95,7 +98,7 @@ class Assumptions:
     sink_attention: Annotated[Efficiency, "Rate of attention with sinks, over that without."] = 1.0
     bmm_flop_per_s: Annotated[Rate, "Rate of the batched products of unfused attention."]
     attention_half_head_dim: Annotated[Size, "Head size that halves the rate."] = 16.0
-    causal_share: Annotated[Share, "Share of the scores that is computed."] = 0.5
+    causal_share: Annotated[Share, "Share of the scores that is computed."] = CAUSAL_SHARE
 
     memory_bytes_per_s: Annotated[Rate, "Achieved bandwidth of the chip's memory."]
     elementwise: Annotated[Factor, "Multiplier of row_bytes, tp_bytes and ffn_bytes."]
@@ -337,6 +340,7 @@ def calibrated(
         fused_attention=fused,
         attention_flop_per_s=peak16 * attention_efficiency(chip, software, constants),
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
+        causal_share=1.0 if chip.calibration_attention == UNMASKED else CAUSAL_SHARE,
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
         adapts_mlp=software.adapts_mlp,
         quantized_bytes=quantized_bytes(chip, precision, recipe or software.fp8_recipe, constants),

@@ -47,6 +47,8 @@ NCCL_VENDORS = ("NVIDIA", "AMD")
 """Whose chips NCCL, or RCCL, serves."""
 UNFUSED = "unfused"
 """`Chip.calibration_attention` of chips that no fused kernel is made for."""
+UNMASKED = "unmasked"
+"""The same where a compiler keeps the scores on the chip, and computes the masked half too."""
 
 
 def of_era(era: Era, constants: Calibration) -> dict[str, float]:
@@ -128,8 +130,10 @@ def byte_counts(constants: Calibration, *, fused: bool) -> dict[str, float]:
 def attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float:
     """Share of the peak at 16 bits; chips without a fused kernel run batched products."""
     key = chip.calibration_attention
-    if key == UNFUSED:
+    if key in (UNFUSED, UNMASKED):
         return constants.value("unfused_bmm_efficiency")
-    return constants.value(
-        f"attention_efficiency.{era.hopper_attention if key == 'hopper' else key}"
-    )
+    if key == "hopper":
+        key = era.hopper_attention
+    elif key == "cdna3" and era.hopper_attention == "cudnn":
+        key = "a100"  # the vendor's own kernels: nothing was measured
+    return constants.value(f"attention_efficiency.{key}")

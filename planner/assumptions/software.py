@@ -20,6 +20,11 @@ from planner.base.units import GIB
 if TYPE_CHECKING:
     from hardware_db import Chip
 
+LOSS_PASSES = 2.5
+"""How often the loss reads or writes a byte that it keeps of a logit, both passes. Every buffer is
+written once and read at least once; what is reduced over the vocabulary (the largest logit, the
+sum) is read again. Counted in Megatron-LM (core/tensor_parallel/cross_entropy.py): 3.7 unfused; in
+PyTorch's `log_softmax` of a copy in 32 bits: 2.9; in flash-attn's kernel: 1.8."""
 DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")
 PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
 _GROUPED = ExpertSoftware()
@@ -166,10 +171,12 @@ ERAS = {
             fp8_recipe="current",
         ),
         replace(_MEGATRON_CORE, fp8_recipe="current"),  # NeMo 26.06 and later
-        Era(
+        Era(  # XLA cuts products and their collectives into parts that overlap: Wang et al., ASPLOS
+            # 2023, doi:10.1145/3567955.3567959
             name="jax",
             fused_attention=True,
             hopper_attention="cudnn",
+            overlaps_tp=True,
             experts=_BY_COMPILER,
             hides_gather=True,
         ),
@@ -357,3 +364,8 @@ class FrameworkProfile:
     experts: ExpertSoftware | None = None
     fp8_recipe: str = ""
     fp8_recipes: tuple[str, ...] = ()
+
+    @property
+    def loss_bytes(self) -> float:
+        """What the loss moves per logit, both passes."""
+        return LOSS_PASSES * self.logits_bytes

@@ -318,7 +318,9 @@ def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
     for name, seconds in _ends_s(inputs.ends).items():
         parts[name] = parts[name] + here(layout.first) * seconds
-    parts["compute"] += here(layout.last) * inputs.ends.head[:, 0]
+    head, moved = inputs.ends.head[:, 0], inputs.ends.head_memory[:, 0]
+    parts["compute"] += here(layout.last) * (head - moved)
+    parts["memory_bound"] += here(layout.last) * moved
     m, turns = inputs.m[:, 0], inputs.rounds[:, 0]
     parts = {name: turns * part for name, part in parts.items()}
     parts["host"] += m * a.micro_batch_s + a.step_s

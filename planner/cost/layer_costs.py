@@ -41,7 +41,8 @@ class EndCost:
 
     Attributes:
         embedding: With a vision tower, where one runs: `tower` of it.
-        head: Both passes; `head_backward` of it.
+        head: Both passes, with the loss; `head_backward` of it.
+        head_memory: The part of `head` in which logits cross memory for the loss.
         head_weight_grad: The part of that which waits for nobody.
         tower: Both passes of the tower; `tower_backward` of it.
         tower_memory, tower_tp, tower_host: By cause, as `planner.cost.kernels.layer.LayerTimes`
@@ -53,6 +54,7 @@ class EndCost:
     head: FloatArray
     head_backward: FloatArray
     head_weight_grad: FloatArray
+    head_memory: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
     tower: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
     tower_backward: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
     tower_memory: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))

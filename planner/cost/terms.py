@@ -7,7 +7,7 @@ bit. Columns have shape (n, 1) (or (n, s) for explicit stages), results broadcas
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -147,23 +147,17 @@ def _streamed(
 
 def data_nets(nets: dict[str, GroupCosts]) -> DataNets:
     """The groups that data parallelism uses."""
-    return DataNets(
-        shard=nets["shard"],
-        replica=nets["replica"],
-        data=nets["data"],
-        expert_shard=nets["expert_shard"],
-        expert_replica=nets["expert_replica"],
-        expert_data=nets["expert_data"],
-    )
+    return DataNets(**{one.name: nets[one.name] for one in fields(DataNets)})
 
 
 def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatArray) -> EndCost:
-    """Embedding and head of one micro-batch; logits are always computed at 16 bits.
+    """Embedding, head and loss of one micro-batch; logits are always computed at 16 bits.
+
+    The loss moves `FrameworkProfile.loss_bytes` per logit, a third forward, as of the products.
 
     Args:
         model: Job and assumptions.
-        tp: (n, 1).
-        tokens: (n, 1) tokens of a micro-batch on the chip.
+        tp, tokens: (n, 1); of a micro-batch on the chip.
         clock: Relative clocks.
     """
     a = model.assumptions
@@ -178,11 +172,14 @@ def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatAr
     backward = head.input_grad + weight_grad
     moved = _EMBEDDING_BYTES * tokens * model.shapes.hidden
     ahead = 1 + model.job.reference_passes
+    logits = tokens * (columns if model.framework.vocab_parallel_loss else columns * tp)
+    loss = model.framework.loss_bytes / 3 * logits / a.memory_bytes_per_s
     return EndCost(
         embedding=ahead * moved / a.memory_bytes_per_s + np.zeros_like(backward),
-        head=ahead * head.forward + backward,
-        head_backward=backward,
+        head=ahead * (head.forward + loss) + backward + 2 * loss,
+        head_backward=backward + 2 * loss,
         head_weight_grad=weight_grad,
+        head_memory=(ahead + 2) * loss + np.zeros_like(backward),
     )
 
 

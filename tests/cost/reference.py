@@ -250,29 +250,29 @@ def _offloaded(
 def _ends(
     job: Job, a: Assumptions, plan: Plan, spec: StageSpec, tokens: float, stage: StageTimes
 ) -> None:
-    """Embedding: 12 bytes per token and hidden element; head: three GEMMs at 16 bits."""
+    """Embedding: 12 bytes per token and hidden element; head: three GEMMs at 16 bits, the loss."""
     model = job.model
     if spec.first:
         lookup = (1 + passes(job)) * 12 * tokens * model.hidden / a.memory_bytes_per_s
-        stage.forward += lookup
-        stage.ahead += lookup
+        stage.forward, stage.ahead = stage.forward + lookup, stage.ahead + lookup
         stage.kernels += lookup
         stage.parts["memory_bound"] += lookup
     if spec.last:
         unit = plan.tp * job.framework.vocab_multiple
         columns = math.ceil(model.vocab_size / unit) * unit / plan.tp
         head = Linear()
-        rate = a.bf16_flop_per_s
-        head.add(a, tokens, model.hidden, columns, clock=spec.clock, rate=rate)
+        head.add(a, tokens, model.hidden, columns, clock=spec.clock, rate=a.bf16_flop_per_s)
+        logits = tokens * columns * (1 if job.framework.vocab_parallel_loss else plan.tp)
+        loss = 2.5 * job.framework.logits_bytes * logits / a.memory_bytes_per_s
+        forward = (1 + passes(job)) * (head.forward + loss / 3)
         grad = head.weight_grad if job.kind != "lora" else 0.0
-        head.forward *= 1 + passes(job)
-        stage.forward += head.forward
-        stage.ahead += head.forward
-        stage.backward += head.input_grad + grad
-        stage.hides += head.input_grad + grad
+        backward = head.input_grad + grad + 2 * loss / 3
+        stage.forward, stage.ahead = stage.forward + forward, stage.ahead + forward
+        stage.backward, stage.hides = stage.backward + backward, stage.hides + backward
         stage.weight_grad += grad
-        stage.kernels += head.forward + head.input_grad + grad
-        stage.parts["compute"] += head.forward + head.input_grad + grad
+        stage.kernels += forward + backward
+        stage.parts["memory_bound"] += (moved := (3 + passes(job)) * loss / 3)
+        stage.parts["compute"] += forward + backward - moved
 
 
 def _layer_collective(

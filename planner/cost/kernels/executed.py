@@ -160,6 +160,8 @@ def memory_bytes(model: CostModel, x: Columns) -> FloatArray:
 def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class.
 
+    With those of the loss, which reads what the head has multiplied.
+
     What the products move is computed once per combination of the columns that their sizes have.
     """
     shapes, plans = model.shapes, x.plans
@@ -181,7 +183,9 @@ def product_bytes(model: CostModel, x: Columns) -> FloatArray:
             total = total + shapes.blocks * (group.moe if moe else group.dense) * moved
     if shapes.vocab:
         ahead = 1 + model.job.reference_passes
-        total = total + x.stages.last * (ahead * forward[at] + gradients[at])[rows]
+        logits = tokens * (columns if model.framework.vocab_parallel_loss else columns * tp)
+        loss = model.framework.loss_bytes * (ahead + 2) / 3 * logits
+        total = total + x.stages.last * (ahead * forward[at] + gradients[at] + loss)[rows]
     return total
 
 

@@ -82,6 +82,10 @@ _SMALL_BUCKETS = ("constant_bytes", 1.0 * GIB)
 _IN_16 = (("sums_as_sent", False), ("gradient_bytes", 2.0))
 _WIDE = (("sums_as_sent", False), ("keeps_quantized", False), ("gradient_bytes", 4.0))
 _IN_BOTH = (("sums_as_sent", False), ("gradient_bytes", 6.0))
+_XLA = (
+    "XLA lays buffers out for the whole step: the logits of 32,000 words are gone before a layer "
+    "is computed again, which takes more"
+)
 COMMON = Habits(pattern="", because="")
 _HABITS = (
     Habits(
@@ -112,6 +116,23 @@ _HABITS = (
         flags="num_vocab_tiling=16",
         keeps=(("logits_bytes", 10.0 / 16),),
         because="its loss takes the vocabulary in 16 parts, one after the other",
+    ),
+    Habits(
+        pattern="aws-neuron|neuronx-distributed",
+        keeps=(("selective", "core-attention"),),
+        because="run_llama_nxd.py of NeuronX Distributed checkpoints the class CoreAttention "
+        "alone; NeMo Megatron's selective granularity is the same",
+    ),
+    Habits(
+        pattern="maxtext configs",
+        flags="remat_policy=minimal",
+        keeps=(("selective", "core-attention"), ("logits_bytes", 0.0)),
+        because=f"MaxText's minimal policy keeps the outputs of all products of a layer; {_XLA}",
+    ),
+    Habits(
+        pattern="maxtext configs",
+        keeps=(("logits_bytes", 0.0),),
+        because=_XLA,
     ),
     Habits(
         pattern="mosaicml",
@@ -293,7 +314,7 @@ def offload(row: Mapping[str, str], habits: Habits) -> tuple[str, ...]:
     """What a row keeps on the host: the optimizer, or with FSDP's offload the weights too."""
     text = _said(row).lower()
     weights = re.search("fsdp.*cpu.?offload", text)
-    optimizer_too = re.search("optimizer offload|optimizer_cpu_offload", text)
+    optimizer_too = re.search("optimizer offload|optimizer_cpu_offload|swap-optimizer", text)
     several = row.get("n_chips", "1") != "1"
     usual = habits.offload if several else ()
     return ("optimizer", "weights") if weights else ("optimizer",) if optimizer_too else usual

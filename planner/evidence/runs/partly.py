@@ -18,7 +18,7 @@ _HOST = "keeps some activations on the host"
 _SAYS = (
     (r"recompute-modules (?!core_attn\b)", _MODULES),
     (r"recompute=(norm|act|moe)|--recompute-(norm|activation-function)\b", _MODULES),
-    (r"remat (minimal_with_context|save_dot_with_context)", _MODULES),
+    (r"remat (minimal_with_context|save_dot_with_context)|remat_policy=minimal", _MODULES),
     (r"recompute-method block|full recompute of \d+ layers|[1-9]\d* layers checkpointed", _LAYERS),
     (r"checkpoint every n-th block|selective (every \d\w* )?layer", _LAYERS),
     (r"cpu-offloading-num-layers|remat_policy=custom [^;]*=offload", _HOST),

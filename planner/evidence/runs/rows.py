@@ -17,6 +17,7 @@ from hardware_db import Chip, Cluster, load_cluster
 from models_db import (
     Model,
 )
+from planner.assumptions.fitted import UNFUSED, UNMASKED
 from planner.base.errors import InputError
 from planner.cost.job import USUAL_RANK, Job
 from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
@@ -42,6 +43,12 @@ _EVERY = r"selective every (\d)\w\w layer"
 """How flags and notes count layers that are recomputed in full."""
 _LIMITED = "power-limited B200"
 """Notes of B200 held below the power of others; what its products reach was measured."""
+_UNFUSED = "no flash attention"
+"""Flags or notes of runs whose attention is batched products, whatever their software can do."""
+_FLASH_2 = "--use-flash-attn"
+"""The flag of Megatron-LM for the package flash-attn, whose version 2 it asks for."""
+_UNMASKED = "use_flash_attention 0"
+"""Flags of Neuron's scripts: its compiler keeps the scores on the chip, and masks none of them."""
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
 
 
@@ -308,6 +315,20 @@ def _recompute(
     return value
 
 
+def _chip(row: Mapping[str, str], chip: Chip) -> Chip:
+    """The chip with the kernels that the row says ran on it."""
+    said = f"{row.get('flags', '')}; {row.get('notes', '')}"
+    if _LIMITED in said and chip.calibration_gemm == "b200":
+        chip = replace(chip, calibration_gemm="b200-limited")
+    if _UNFUSED in said.lower():
+        chip = replace(chip, calibration_attention=UNFUSED)
+    if _UNMASKED in said:
+        chip = replace(chip, calibration_attention=UNMASKED)
+    if _FLASH_2 in said and chip.calibration_attention == "hopper":
+        chip = replace(chip, calibration_attention="fa2_hopper")
+    return chip
+
+
 def _cluster(
     row: Mapping[str, str], profile: Profile, filled: dict[str, str], *, assume_network: bool
 ) -> Cluster:
@@ -318,8 +339,7 @@ def _cluster(
         filled["inter_node_net"] = f"{profile.network}: {profile.rule}"
         row = {**row, "inter_node_net": profile.network}
     cluster = load_cluster(row["hardware"])
-    if _LIMITED in row.get("notes", "") and cluster.chip.calibration_gemm == "b200":
-        cluster = replace(cluster, chip=replace(cluster.chip, calibration_gemm="b200-limited"))
+    cluster = replace(cluster, chip=_chip(row, cluster.chip))
     first = cluster.levels[0]
     node = whole_in(row, "chips_per_node", cluster.node_chips)
     domain = first.domain_chips or node

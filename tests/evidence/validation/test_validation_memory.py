@@ -148,7 +148,7 @@ def test_the_default_risk_is_held_against_runs_that_ran_and_that_failed(
         ("20 layers checkpointed", 1),
         ("remat_policy=custom decoder_layer_input=device query_proj=remat", 0),
         ("remat_policy=custom decoder_layer_input=offload", 1),
-        ("remat_policy=minimal", 0),
+        ("remat_policy=minimal", 1),
         ("--cpu-offloading-num-layers 40; --recompute-modules mlp", 2),
         ("", 0),
     ],

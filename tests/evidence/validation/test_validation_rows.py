@@ -4,6 +4,7 @@ from support.cases import each
 
 from planner.evidence.csvfile import published
 from planner.evidence.runs.rows import run_of
+from planner.evidence.validation.predicting import Constants
 
 GOOD = {
     "id": "a", "hardware": "a100-sxm4-80", "n_chips": "64", "seq_len": "2048",
@@ -52,6 +53,46 @@ def test_a_chip_under_a_power_limit_has_rates_of_its_own(
 ) -> None:
     run = run_of(shipped_row() | GOOD | {"hardware": hardware, "notes": notes})
     assert run.cluster.chip.calibration_gemm == key
+
+
+@each(
+    ("hardware", "flags", "key", "share"),
+    [
+        ("trainium1", "use_flash_attention 0", "unmasked", 1.0),
+        ("trainium1", "use_flash_attention 1", "tpu", 0.5),
+        ("mi250x", "--fp16; no flash attention", "unfused", 0.5),
+        ("h100-sxm5-80", "--use-flash-attn", "fa2_hopper", 0.5),
+        ("ascend-910b", "--use-flash-attn", "tpu", 0.5),
+        ("h100-sxm5-80", "", "hopper", 0.5),
+    ],
+)
+def test_the_kernel_of_attention_is_the_one_that_the_flags_name(
+    hardware: str, flags: str, key: str, share: float
+) -> None:
+    """A compiler without a flash kernel computes the masked half of the scores too."""
+    run = run_of(shipped_row() | GOOD | {"hardware": hardware, "flags": flags})
+    assert run.cluster.chip.calibration_attention == key
+    assert Constants.of().assumptions(run).causal_share == share
+
+
+def test_states_that_are_swapped_are_on_the_host() -> None:
+    run = run_of(shipped_row() | GOOD | {"flags": "--swap-optimizer", "sharding": "zero1"})
+    assert run.plan.offload == ("optimizer",)
+
+
+@each(
+    ("source", "flags", "drops"),
+    [
+        ("aws-neuron/aws-neuron-sdk training_data_decoder.csv", "", "core-attention"),
+        ("AI-Hypercomputer/maxtext configs/tpu/v5p", "remat_policy=minimal", "core-attention"),
+        ("AI-Hypercomputer/maxtext configs/tpu/v5p", "remat_policy=full", "half-matmuls"),
+    ],
+)
+def test_what_selective_recomputation_drops_is_that_of_the_scripts(
+    source: str, flags: str, drops: str
+) -> None:
+    row = {"hardware": "tpu-v5p", "framework": "MaxText", "source": source, "flags": flags}
+    assert run_of(shipped_row() | GOOD | row).job.framework.selective == drops
 
 
 def shipped_row() -> dict[str, str]:
