@@ -104,6 +104,7 @@ def layer_terms(
         clock=x.clock,
         job=model.job,
         selective=model.framework.selective,
+        stops_early=model.framework.stops_early,
         gathers_context=model.framework.gathers_context,
         tp_net=nets["tp"],
         cp_net=nets["cp"],

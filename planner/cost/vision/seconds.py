@@ -98,6 +98,7 @@ def _inputs(
         clock=clock,
         job=model.job,
         selective=model.framework.selective,
+        stops_early=model.framework.stops_early,
         gathers_context=model.framework.gathers_context,
         tp_net=net,
         cp_net=net,
