@@ -283,6 +283,8 @@ class FrameworkProfile:
             `sub_group_size`).
         gathered_layers: Layers that zero3 holds gathered at once, with their gradients.
         whole_gradient_bytes: Of a gradient of those before it is reduced; 0: `gradient_bytes`.
+        module_hook_s: Seconds of the host for the hooks of one module of a layer in one pass under
+            zero3; 0: it has none.
         live_parameters: Parameters that zero3 keeps gathered if the model has as many
             (DeepSpeed's default `stage3_max_live_parameters`).
         constant_bytes: Workspaces counted by the allocator.
@@ -341,6 +343,7 @@ class FrameworkProfile:
     widened_at_once: float = 1e9
     gathered_layers: float = 2.0
     whole_gradient_bytes: float = 0.0
+    module_hook_s: float = 0.0
     live_parameters: float = 0.0
     constant_bytes: float = 0.5 * GIB
     reserve_bytes: float = 2.5 * GIB

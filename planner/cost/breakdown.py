@@ -314,7 +314,9 @@ def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
         if (beside := inputs.beside) is not None:
             hidden = np.where(beside[:, 0], here(cost.paired), 0.0)
             parts["expert_parallel"] = parts["expert_parallel"] - layers * hidden
-        exposed = np.maximum(here(cost.total) - plain - accumulate, 0.0)  # not rounding dust
+        hooks = here(cost.host)
+        parts["host"] = parts["host"] + layers * hooks
+        exposed = np.maximum(here(cost.total) - plain - accumulate - hooks, 0.0)  # no rounding dust
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
     for name, seconds in _ends_s(inputs.ends).items():
         parts[name] = parts[name] + here(layout.first) * seconds

@@ -168,6 +168,12 @@ RULES = (
         because="Megatron-LM of 2021",
     ),
     Rule(
+        pattern=r"nemo megatron 22\.06",
+        era="megatron-2022",
+        framework="megatron",
+        because="NeMo before fused attention",
+    ),
+    Rule(
         pattern="nemo megatron 22",
         era="megatron-2022",
         framework="megatron",
