@@ -228,7 +228,7 @@ class CalibrationKeys(Strict):
     """Which fitted constants apply."""
 
     gemm: Text = Field(description="Key of `gemm_efficiency` in a calibration file.")
-    attention: Annotated[Text, one_of("a100", "hopper", "cudnn", "tpu", "unfused")] = Field(
+    attention: Annotated[Text, one_of("a100", "hopper", "cudnn", "h20", "tpu", "unfused")] = Field(
         description="Key of `attention_efficiency`; hopper stands for what the software uses "
         "there, unfused for chips that no fused kernel is made for."
     )
