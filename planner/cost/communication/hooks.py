@@ -1,4 +1,4 @@
-"""The host under zero3 of frameworks that hook every module, to gather its weights and free them."""
+"""The host under zero3 of frameworks whose hooks gather and free the weights of every module."""
 
 from __future__ import annotations
 

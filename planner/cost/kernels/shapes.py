@@ -130,9 +130,10 @@ class Shapes:
     def last_share(self) -> float:
         """Share of a dense layer's matrices that is its last, the MLP's down projection.
 
-        0 where layers differ or have experts, whose outputs backward may read.
+        0 where backward may read what it gives: layers with experts, layers that differ, and those
+        with a norm behind each block beside that before it.
         """
-        if self.parts or self.moe_parameters or not self.dense_parameters:
+        if self.parts or self.moe_parameters or not self.dense_parameters or self.kept_inputs > 4:
             return 0.0
         return self.hidden * self.dense_width / self.dense_parameters
 

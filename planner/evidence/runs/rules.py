@@ -65,9 +65,9 @@ RULES = (
     ),
     Rule(
         pattern=r"\+ liger|arctictraining",
-        era="torch-eager",
+        era="torch-fsdp",
         framework="deepspeed-liger",
-        because="Hugging Face models with Liger kernels, not compiled",
+        because="Hugging Face models with Liger kernels, fused as a compiler fuses them",
     ),
     Rule(
         pattern=r"PyTorch FSDP \|",
