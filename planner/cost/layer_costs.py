@@ -107,6 +107,7 @@ def layer_cost(
     hooked = sharded
     if model.framework.module_hook_s and not model.assumptions.perfect_overlap:
         hooked = np.where(hooks > 0, smooth_max(sharded, hooks, 4), sharded)
+        hides = hides + (hooked - sharded)  # the network waits for the host too
     return LayerCost(
         total=hooked,
         host=hooked - sharded,

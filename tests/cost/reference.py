@@ -199,9 +199,9 @@ def _stage(
         whole = p_norm(alone + (1 - a.zero3_overlap) * collective, collective, 6)
         stage.forward += count * one.forward
         stage.backward += count * one.backward
-        stage.hides += count * max(one.backward - (alone + collective - whole), 0.0)
         hooked = _hooked(a, job, spec, kind)
         waited = (p_norm(whole, hooked, 4) if hooked else whole) - whole
+        stage.hides += count * (max(one.backward - (alone + collective - whole), 0.0) + waited)
         half = collective / 2  # with which the forward pass is counted by itself (GPipe)
         ahead = one.forward + again + (1 - a.zero3_overlap) * half
         stage.ahead += count * p_norm(ahead, half, 6)
