@@ -9,8 +9,8 @@ from planner.base.units import GIB
 
 # Beside a GiB of workspaces: two buckets of 5e8 gradients in 16 bits (`reduce_bucket_size`, and
 # `overlap_comm` of ZeRO-3), as they are where a configuration does not name them.
-# Hooks: a Llama layer of 13 modules, with checkpointing, takes the host 7.8 ms more under ZeRO-3, in
-# three passes, where launching it takes 3.6 ms (DeepSpeed 0.19.8, `tests/oracles/zero3_hooks.py`).
+# Hooks: a Llama layer of 13 modules, with checkpointing, takes the host 7.8 ms more under ZeRO-3,
+# in three passes, where launching it takes 3.6 ms (0.19.8, `tests/oracles/zero3_hooks.py`).
 DEEPSPEED = FrameworkProfile(
     name="deepspeed",
     era="torch-fsdp",
