@@ -303,11 +303,11 @@ def _recomputation(
         compute, moved = np.zeros_like(core.forward), np.zeros_like(core.forward)
     else:
         compute, moved = core.forward, core.forward_memory
-    exchanged = 1.0 - np.where(x.sequence_parallel, 1.0, 2.0) / shapes.tp_exchanges * (left > 0)
+    last = np.where(x.sequence_parallel, 1.0, 2.0) / shapes.tp_exchanges if left else 0.0
     return PassTimes(
         compute=full * (forward.compute - left * linears.forward) + some * compute,
         memory=full * forward.memory + some * moved,
-        tp=full * exchanged * forward.tp,
+        tp=full * (1.0 - last) * forward.tp,
         cp=full * forward.cp,
         ep=full * forward.ep,
     )
