@@ -53,8 +53,8 @@ def test_a_step_is_shorter_by_the_last_product_and_its_exchange() -> None:
 def test_hooks_take_the_host_under_zero3_alone() -> None:
     """13 modules of a layer, three passes; a step of few tokens lasts as long as they do."""
     case = case_of(LLAMA, "dgx-h100-ndr", layers=8, batch=8, seq_len=256, framework="deepspeed")
-    shape = {"tp": 1, "micro_batch": 1, "recompute": "full"}
-    plans = [Plan(fsdp=8, sharding="zero3", **shape), Plan(dp=8, sharding="zero1", **shape)]
+    sharded = Plan(fsdp=8, micro_batch=1, recompute="full", sharding="zero3")
+    plans = [sharded, replace(sharded, fsdp=1, dp=8, sharding="zero1")]
     hooked = case.run(plans)
     framework = replace(case.job.framework, module_hook_s=0.0)
     free = replace(case, job=replace(case.job, framework=framework)).run(plans)
