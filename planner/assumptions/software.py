@@ -253,9 +253,14 @@ class FrameworkProfile:
             nanotron gathers into a buffer that stays (2 B) and multiplies a gradient of full width
             before its reduce-scatter (2 B; nanotron/parallel/tensor_parallel/functional.py).
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
-            with fused attention), "half-matmuls" (all but half of the matmul outputs) or
+            with fused attention), "half-matmuls" (all but half of the matmul outputs),
+            "second-matmuls" (every second one, as a layer runs them) or
             "up-projections" (those of latent attention, norms and activations: what stays are
             inputs of norms, latents, attention's output, and what products of experts read).
+        stops_early: Where a whole layer is recomputed, what backward reads ends it: the last
+            product of a dense MLP is not run again, nor the exchange of its output. PyTorch's
+            checkpoints that are not reentrant, from 2.1 on (torch 2.13, utils/checkpoint.py,
+            `_StopRecomputationError`); compilers, which leave out what nothing reads.
         derived_from: The framework whose rules hold too; empty: none.
         most_chunks: Chunks per stage up to which interleaved plans are searched; 0: any number.
             PyTorch keeps at most three chunks of a stage gathered
@@ -285,6 +290,8 @@ class FrameworkProfile:
             `sub_group_size`).
         gathered_layers: Layers that zero3 holds gathered at once, with their gradients.
         whole_gradient_bytes: Of a gradient of those before it is reduced; 0: `gradient_bytes`.
+        module_hook_s: Seconds of the host for the hooks of one module of a layer in one pass under
+            zero3; 0: it has none.
         live_parameters: Parameters that zero3 keeps gathered if the model has as many
             (DeepSpeed's default `stage3_max_live_parameters`).
         constant_bytes: Workspaces counted by the allocator.
@@ -329,6 +336,7 @@ class FrameworkProfile:
     keeps_gathered: str = "never"
     gather_buffers: float = 0.0
     selective: str = "core-attention"
+    stops_early: bool = False
     gathers_once_under_pp: bool = False
     reduces_replicas_every_micro_batch: bool = False
     derived_from: str = ""
@@ -342,6 +350,7 @@ class FrameworkProfile:
     widened_at_once: float = 1e9
     gathered_layers: float = 2.0
     whole_gradient_bytes: float = 0.0
+    module_hook_s: float = 0.0
     live_parameters: float = 0.0
     constant_bytes: float = 0.5 * GIB
     reserve_bytes: float = 2.5 * GIB

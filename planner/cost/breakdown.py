@@ -13,7 +13,7 @@ from planner.cost.communication.data_parallel import Gathers, gathers_once, late
 from planner.cost.communication.traffic import Traffic, model_flop_per_token, traffic
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import Energy, Inside, Phases, energy_inside, split_energy
-from planner.cost.kernels.executed import repeated_flop_per_token
+from planner.cost.kernels.executed import repeated_flop_per_token, repeats
 from planner.cost.kernels.layer import LayerTimes
 from planner.cost.layer_costs import EndCost, LayerCost
 from planner.cost.memory.memory import Memory
@@ -226,16 +226,18 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     """Seconds of communication in a step, hidden or not, as the slowest stage sees them.
 
     Of the collectives of a layer's forward pass, the backward pass repeats those of tp
-    `tp_backward` times, those of a ring of cp twice and the others once, and recomputation and a
-    reference model all.
+    `tp_backward` times, those of a ring of cp twice and the others once, and recomputation (but for
+    that of a last product which it leaves out) and a reference model all.
     """
     a, shapes, inputs = model.assumptions, model.shapes, x.inputs
     which = slowest_class(x.stages, inputs)[:, 0]
     ring = np.where(x.columns.plans.cp_mode == ALL_TO_ALL, 1.0, 2.0)[:, None]
+    last = np.where(x.columns.plans.sequence_parallel, 1.0, 2.0)[:, None]
     parts = {name: np.zeros(len(which)) for name in COMMUNICATION}
     for group, counts, times, cost in x.kinds():
         again = np.where(group.recompute == FULL, 1.0, 0.0) + model.job.reference_passes
-        passes = {"tp": 1 + a.tp_backward + again, "cp": 1 + ring + again, "ep": 2 + again}
+        left = repeats(model, group).last * last / max(shapes.tp_exchanges, 1.0)
+        passes = {"tp": 1 + a.tp_backward + again - left, "cp": 1 + ring + again, "ep": 2 + again}
         layers = _of_class(counts, which)
         for axis, seconds in times.sent.items():
             one = shapes.blocks * _of_class(passes[axis] * seconds, which)
@@ -314,7 +316,9 @@ def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
         if (beside := inputs.beside) is not None:
             hidden = np.where(beside[:, 0], here(cost.paired), 0.0)
             parts["expert_parallel"] = parts["expert_parallel"] - layers * hidden
-        exposed = np.maximum(here(cost.total) - plain - accumulate, 0.0)  # not rounding dust
+        hooks = here(cost.host)
+        parts["host"] = parts["host"] + layers * hooks
+        exposed = np.maximum(here(cost.total) - plain - accumulate - hooks, 0.0)  # no rounding dust
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
     for name, seconds in _ends_s(inputs.ends).items():
         parts[name] = parts[name] + here(layout.first) * seconds

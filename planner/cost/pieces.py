@@ -13,7 +13,7 @@ from planner.cost.communication.traffic import traffic
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import component_j, running_w, standing_w
 from planner.cost.kernels.layer import LayerTimes
-from planner.cost.layer_costs import LayerCost
+from planner.cost.layer_costs import LayerCost, layer_cost
 from planner.cost.memory.adapters import kept_beside, kept_widened
 from planner.cost.memory.memory import (
     activation_bytes,
@@ -31,7 +31,6 @@ from planner.cost.terms import (
     LayerTerms,
     StateTerms,
     data_nets,
-    layer_cost,
     layer_terms,
     send_term,
     shard_terms,
@@ -115,6 +114,7 @@ def costs_of_layers(
             collective=terms.collective[kind],
             ahead=terms.ahead[kind],
             accumulate=terms.accumulate[kind],
+            hooks=terms.hooks[kind],
         )
 
     return tuple((cost(0, group.dense), cost(1, group.moe)) for group in layers)

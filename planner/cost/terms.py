@@ -19,19 +19,18 @@ from planner.cost.communication.data_parallel import (
     Gathers,
     forward_gather_s,
     gathers_once,
-    idle_backward_s,
     late_gather_s,
     layer_collective_s,
     owned_parameters,
     reduces_again,
-    sharded_layer_s,
     step_collective_s,
 )
 from planner.cost.communication.exchanges import ACTIVATION_BYTES, LayerInputs
+from planner.cost.communication.hooks import hooks_s
 from planner.cost.context import CostModel
 from planner.cost.kernels.compute import linear_s
 from planner.cost.kernels.layer import LayerTimes, layer_times
-from planner.cost.layer_costs import EndCost, LayerCost
+from planner.cost.layer_costs import EndCost
 from planner.cost.memory.parameters import LocalParameters, padded_vocab
 from planner.network.collectives import GroupCosts
 from planner.plan import OFFLOAD_ACTIVATIONS, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3
@@ -104,6 +103,7 @@ def layer_terms(
         clock=x.clock,
         job=model.job,
         selective=model.framework.selective,
+        stops_early=model.framework.stops_early,
         gathers_context=model.framework.gathers_context,
         tp_net=nets["tp"],
         cp_net=nets["cp"],
@@ -226,11 +226,14 @@ class ShardTerms:
         collective: Seconds of the collectives of one dense and one moe layer, before overlap.
         ahead: The part of them in the forward pass; zeros where `perfect_overlap` is off.
         accumulate: Seconds to add the gradients of one layer to the accumulators.
+        hooks: Seconds in which the host launches one layer with its hooks; zeros where the
+            framework has none.
     """
 
     collective: tuple[FloatArray, FloatArray]
     ahead: tuple[FloatArray, FloatArray]
     accumulate: tuple[FloatArray, FloatArray]
+    hooks: tuple[FloatArray, FloatArray]
 
 
 def shard_terms(
@@ -272,6 +275,12 @@ def shard_terms(
         else np.zeros((1, 1))
         for shared, experts in kinds
     )
+    hooks = [
+        hooks_s(a, model.framework, model.shapes, sharding, moe=moe)
+        if model.framework.module_hook_s
+        else np.zeros((1, 1))
+        for moe in (False, True)
+    ]
     of_shards = (sharding == ZERO3) & ~once
     share = np.where(of_shards, a.accumulation_zero3_share, 1.0) * (m > 1)
     per_byte = share * trained_share * a.accumulation_bytes / a.memory_bytes_per_s
@@ -282,48 +291,7 @@ def shard_terms(
             per_byte * local.dense_layer,
             per_byte * (local.moe_layer + local.experts),
         ),
-    )
-
-
-def layer_cost(
-    model: CostModel,
-    *,
-    total: FloatArray,
-    backward: FloatArray,
-    weight_grad: FloatArray,
-    kernels: FloatArray,
-    paired: FloatArray,
-    collective: FloatArray,
-    ahead: FloatArray,
-    accumulate: FloatArray,
-) -> LayerCost:
-    """A layer with its gradient accumulation and its overlapped collectives.
-
-    Under `perfect_overlap` each pass lasts as long as the longer of itself and its collectives,
-    and all of the backward pass hides the reduction of the step.
-
-    Args:
-        model: Overlaps.
-        total, backward, weight_grad, kernels, paired: Of `LayerTimes`.
-        collective, ahead, accumulate: Of `ShardTerms`, for the layer's kind; without
-            `perfect_overlap`, `ahead` is not read.
-    """
-    layer = total + accumulate
-    if model.assumptions.perfect_overlap:
-        hides = np.maximum(backward + accumulate, collective - ahead)
-        sharded = np.maximum(total - backward, ahead) + hides
-    else:
-        sharded = sharded_layer_s(model.assumptions, layer, collective)
-        hides = idle_backward_s(layer, collective, sharded, backward)
-    return LayerCost(
-        total=sharded,
-        alone=layer,
-        collective=collective,
-        backward=backward,
-        hides=hides,
-        weight_grad=weight_grad,
-        kernels=kernels + accumulate,
-        paired=paired,
+        hooks=(hooks[0], hooks[1]),
     )
 
 

@@ -48,6 +48,7 @@ class StageTimes:
     hides: float = 0.0
     ahead: float = 0.0
     accumulate: float = 0.0
+    hooked: float = 0.0
     exposed: float = 0.0
     weight_grad: float = 0.0
     kernels: float = 0.0
@@ -60,7 +61,7 @@ class StageTimes:
     @property
     def total(self) -> float:
         """Both passes of one micro-batch with what data parallelism adds to each."""
-        return self.forward + self.backward + self.accumulate + self.exposed
+        return self.forward + self.backward + self.accumulate + self.exposed + self.hooked
 
 
 @dataclass
@@ -198,20 +199,35 @@ def _stage(
         whole = p_norm(alone + (1 - a.zero3_overlap) * collective, collective, 6)
         stage.forward += count * one.forward
         stage.backward += count * one.backward
-        stage.hides += count * max(one.backward - (alone + collective - whole), 0.0)
+        hooked = _hooked(a, job, spec, kind)
+        waited = (p_norm(whole, hooked, 4) if hooked else whole) - whole
+        stage.hides += count * (max(one.backward - (alone + collective - whole), 0.0) + waited)
         half = collective / 2  # with which the forward pass is counted by itself (GPipe)
         ahead = one.forward + again + (1 - a.zero3_overlap) * half
         stage.ahead += count * p_norm(ahead, half, 6)
         stage.accumulate += count * again
         stage.exposed += count * (whole - alone)
+        stage.hooked += count * waited
         stage.weight_grad += count * one.weight_grad
         stage.kernels += count * (one.kernels + again)
         for cause, part in one.parts.items():
             stage.parts[_NAMES[cause]] += count * part
         stage.parts["memory_bound"] += count * again
+        stage.parts["host"] += count * waited
     _ends(job, a, plan, spec, tokens, stage)
     _once_per_step(job, chip, a, plan, spec, found, stage)
     return stage
+
+
+def _hooked(a: Assumptions, job: Job, spec: StageSpec, kind: str) -> float:
+    """Seconds in which the host launches a layer and runs the hooks of its modules; 0 without."""
+    if not job.framework.module_hook_s or spec.sharding != "zero3":
+        return 0.0
+    mlp = 5 if job.model.mlp.gated else 4  # itself, its matrices, its activation
+    if kind == "moe" and job.model.moe is not None:
+        mlp = 2 + (mlp * job.model.moe.experts if a.expert_host_s else 1)
+    once = a.host_s_per_layer * (1 + a.host_forward_share)
+    return once + 3 * job.framework.module_hook_s * (8 + mlp)
 
 
 def _accumulation(a: Assumptions, job: Job, plan: Plan, spec: StageSpec, m: float) -> float:

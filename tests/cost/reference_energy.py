@@ -3,7 +3,7 @@
 import math
 from statistics import NormalDist
 
-from cost.reference_layer import mean_context, up_share
+from cost.reference_layer import last_share, mean_context, second_share, up_share
 from cost.reference_memory import (
     StageSpec,
     stages_of,
@@ -92,10 +92,12 @@ def repeated_flop_per_token(job: Job, plan: Plan, *, fused: bool) -> tuple[float
     active = {kind: count + dropped_parameters(job, kind) for kind, count in active.items()}
     linear = repeated = 0.0
     for spec in stages_of(plan, model):
-        matrices = {"none": 0.0, "selective": 0.0, "full": 1.0}[spec.recompute]
-        scores = matrices
+        scores = {"none": 0.0, "selective": 0.0, "full": 1.0}[spec.recompute]
+        matrices = scores * (1 - last_share(job))
         if spec.recompute == "selective" and job.framework.selective == "half-matmuls":
             matrices = 0.5
+        elif spec.recompute == "selective" and job.framework.selective == "second-matmuls":
+            matrices = second_share(job)
         elif spec.recompute == "selective" and job.framework.selective == "up-projections":
             matrices = up_share(model)
         elif spec.recompute == "selective" and not fused:

@@ -327,15 +327,43 @@ def _recomputed(
     pieces: tuple[float, float, float],
 ) -> dict[str, float]:
     core, scores, memory = pieces
+    last = last_share(job)
     if x.recompute == "full":
-        return dict(ahead)
+        exchanges = 2 if job.model.parallel_block else 4  # all-gathers or reduce-scatters
+        behind = (1 if x.sequence_parallel else 2) / exchanges if last else 0.0
+        compute = ahead["compute"] - last * linear.forward
+        return {**ahead, "compute": compute, "tp": (1 - behind) * ahead["tp"]}
     if x.recompute == "none":
         return {}
     if job.framework.selective == "half-matmuls":
         return {"compute": linear.forward / 2, "memory": memory}
+    if job.framework.selective == "second-matmuls":
+        return {"compute": second_share(job) * linear.forward, "memory": memory}
     if job.framework.selective == "up-projections":
         return {"compute": up_share(job.model) * linear.forward, "memory": memory}
     return {} if a.fused_attention else {"compute": core, "memory": scores}
+
+
+def last_share(job: Job) -> float:
+    """Share of a layer's matrices that a recomputation which stops early leaves out."""
+    model = job.model
+    if not job.framework.stops_early or job.kind == "lora" or model.moe or model.order:
+        return 0.0
+    if model.norm.per_layer > 2:
+        return 0.0
+    return model.hidden * (model.mlp.hidden or 0) / model.layer_parameters("dense")
+
+
+def second_share(job: Job) -> float:
+    """Share of a layer's matrices that are keys, output and up, or down where none is gated."""
+    model = job.model
+    if model.moe or model.order or model.attention.kind == "mla":
+        return 0.5
+    keys = model.kv_heads * model.head_dim
+    out = model.heads * model.attention.v_head_dim
+    last = 0.0 if model.mlp.gated and last_share(job) else last_share(job)
+    wide = keys + out + (model.mlp.hidden or 0)
+    return model.hidden * wide / model.layer_parameters("dense") - last
 
 
 def up_share(model: Model) -> float:

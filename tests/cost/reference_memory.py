@@ -223,7 +223,7 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
     none = inputs + latents + (core + per_width * width + routed) / tp + scores
     full = 2 * h / rows
     selective = none - scores
-    if framework.selective == "half-matmuls":
+    if framework.selective in ("half-matmuls", "second-matmuls"):
         qkv = model.heads * model.head_dim + kv * dims
         up = width * (2 if model.mlp.gated else 1)
         half = (qkv + up) / tp + 2 * h / rows

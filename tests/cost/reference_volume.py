@@ -3,7 +3,7 @@
 from cost.reference import groups
 from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
 from cost.reference_frozen import gathered_bytes
-from cost.reference_layer import kv_heads_on_chip, places, tp_gathers
+from cost.reference_layer import kv_heads_on_chip, last_share, places, tp_gathers
 from cost.reference_memory import (
     StageSpec,
     ends_of,
@@ -92,7 +92,10 @@ def _activations(
     for kind, layers in (("dense", spec.dense), ("moe", spec.moe)):
         count = layers * m
         gathers = tp_gathers(model, kind)
-        book.gather(found["tp"], 2 * tokens * model.hidden, members * count * gathers * runs)
+        last = 1 if plan.sequence_parallel else 2  # of the output that is not made again
+        left = last if spec.recompute == "full" and last_share(job) else 0
+        times = members * count * (gathers * runs - left)
+        book.gather(found["tp"], 2 * tokens * model.hidden, times)
         if plan.cp_mode == "ring":
             book.gather(found["cp"], 2 * tokens * kv * plan.cp, members * count * (runs + 1))
         else:

@@ -19,7 +19,7 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.cost.breakdown import Evaluated
 from planner.cost.communication.exchanges import ACTIVATION_BYTES, context_bytes, tensor_bytes
 from planner.cost.context import CostModel
-from planner.cost.kernels.executed import elementwise_bytes, product_bytes, repeats
+from planner.cost.kernels.executed import Repeats, elementwise_bytes, product_bytes, repeats
 from planner.cost.kernels.flop import attention_flop_per_token, dropped_flop_per_token
 from planner.cost.memory.state import shards_on_host
 from planner.cost.pieces import layer_at, layer_columns
@@ -193,7 +193,7 @@ def _layer(
     back = 2.5 if a.fused_attention else 2.0
     rows = tokens * float(elementwise_bytes(model, x.columns.plans)[int(moe)][0])
     lin, att, row = (_first(part) for part in (again.linear, again.attention, again.elementwise))
-    forward, backward = _exchanges(model, x, moe=moe, repeated=_first(again.exchanges) > 0)
+    forward, backward = _exchanges(model, x, again, moe=moe)
     loaded, stored = _offloaded(model, x, group, moe=moe)
     return Work(
         forward=Pass(
@@ -222,7 +222,7 @@ def _layer(
 
 
 def _exchanges(
-    model: CostModel, x: Evaluated, *, moe: bool, repeated: bool
+    model: CostModel, x: Evaluated, again: Repeats, *, moe: bool
 ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     """The collectives of the forward and of the backward pass over a layer."""
     plans, shapes = x.columns.plans, model.shapes
@@ -245,7 +245,8 @@ def _exchanges(
     experts = _of_experts(model, x) if moe else []
     forward = [context, *once, *experts]
     backward = [*([] if swaps else [context]), context, *once, *experts]
-    return tuple(forward), (*(forward if repeated else ()), *backward)
+    repeated = forward[:-1] if _first(again.last) and once else forward
+    return tuple(forward), (*(repeated if _first(again.exchanges) else ()), *backward)
 
 
 def _of_experts(model: CostModel, x: Evaluated) -> list[Message]:

@@ -32,6 +32,7 @@ class LayerInputs:
         clock: Relative clock.
         job: What is trained of the weights, with which adapters, and a reference beside it.
         selective: What selective recomputation drops, as `FrameworkProfile` has it.
+        stops_early: Whether full recomputation stops before the last product, likewise.
         gathers_context: Rings gather keys and values at once; see `FrameworkProfile`.
         tp_net, cp_net, ep_net: Costs of the groups.
         pp_net: That of the pipeline; None: what depends on it is left out.
@@ -47,6 +48,7 @@ class LayerInputs:
     clock: FloatArray
     job: Job
     selective: str
+    stops_early: bool
     gathers_context: bool
     tp_net: GroupCosts
     cp_net: GroupCosts

@@ -151,10 +151,12 @@ def _tokens(model: CostModel, x: Columns) -> FloatArray:
 def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Full-buffer bytes of the all-gathers and reduce-scatters of tp and cp, over all chips."""
     shapes, plans, ref = model.shapes, x.plans, model.job.reference_passes
+    last = np.where(plans.sequence_parallel, 1.0, 2.0)[:, None]
 
     def exchanges(group: RecomputeGroup) -> FloatArray:
         per_layer = group.dense * shapes.tp_exchanges + group.moe * shapes.moe_tp_exchanges
-        return per_layer * (2.0 + ref + repeats(model, group).exchanges)
+        again = repeats(model, group)
+        return per_layer * (2.0 + ref + again.exchanges) - group.dense * again.last * last
 
     def turns(group: RecomputeGroup) -> FloatArray:
         return (group.dense + group.moe) * (3.0 + ref + repeats(model, group).exchanges)

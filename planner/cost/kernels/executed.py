@@ -25,7 +25,7 @@ from planner.cost.kernels.flop import (
     scan_flop_per_token,
 )
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, pass_bytes
-from planner.cost.kernels.shapes import Shapes
+from planner.cost.kernels.shapes import Shapes, left_out, selected
 from planner.cost.memory.parameters import padded_vocab, trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.terms import data_nets
@@ -41,12 +41,14 @@ class Repeats:
         attention: Of scores and values.
         elementwise: Of the element-wise work.
         exchanges: Of the communication.
+        last: 1 where of the exchanges over tp that of the last product is left out, else 0.
     """
 
     linear: FloatArray
     attention: FloatArray
     elementwise: FloatArray
     exchanges: FloatArray
+    last: FloatArray
 
 
 def repeats(model: CostModel, group: RecomputeGroup) -> Repeats:
@@ -59,14 +61,16 @@ def repeats_of(model: CostModel, shapes: Shapes, recompute: IntArray) -> Repeats
     full = np.where(recompute == FULL, 1.0, 0.0)
     some = np.where(recompute == SELECTIVE, 1.0, 0.0)
     drops = model.framework.selective
-    share = {"half-matmuls": 0.5, "up-projections": shapes.up_share}.get(drops, 0.0)
+    left = left_out(shapes, stops_early=model.framework.stops_early and model.job.trains_all)
+    share = selected(shapes, drops, left)
     moves = float(drops != "core-attention")
     scores = float(not moves and not model.assumptions.fused_attention)
     return Repeats(
-        linear=full + share * some,
+        linear=(1.0 - left) * full + share * some,
         attention=full + scores * some,
         elementwise=full + moves * some,
         exchanges=full,
+        last=full * (left > 0),
     )
 
 

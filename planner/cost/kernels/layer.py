@@ -32,7 +32,7 @@ from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attent
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
 from planner.cost.kernels.passes import PassTimes
 from planner.cost.kernels.routing import busiest_rank
-from planner.cost.kernels.shapes import Shapes
+from planner.cost.kernels.shapes import Shapes, left_out, selected
 from planner.cost.kernels.shared_experts import Halves, beside_shared_experts, shared_expert_s
 from planner.plan import FULL, SELECTIVE
 
@@ -296,24 +296,25 @@ def _recomputation(
 ) -> PassTimes:
     """What the backward pass computes again.
 
-    Full: the forward pass with its communication. Selective: the scores (unfused attention); half
-    of the GEMMs and all element-wise work where half of the outputs were kept; or the up
-    projections of latent attention, by their share of the FLOP, and all element-wise work but that
-    of routing, whose results products of experts read.
+    Full: the forward pass with its communication, without its last product and the exchange of
+    that where it stops early. Selective: the scores (unfused attention); the GEMMs whose outputs
+    were not kept, by their share of the FLOP; or the up projections of latent attention; and all
+    element-wise work but that of routing, whose results products of experts read.
     """
     full = np.where(x.recompute == FULL, 1.0, 0.0)
     some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)
+    left = left_out(shapes, stops_early=x.stops_early and x.trains_all)
     if x.selective != "core-attention":
-        share = 0.5 if x.selective == "half-matmuls" else shapes.up_share
-        compute, moved = share * linears.forward, memory
+        compute, moved = selected(shapes, x.selective, left) * linears.forward, memory
     elif a.fused_attention:
         compute, moved = np.zeros_like(core.forward), np.zeros_like(core.forward)
     else:
         compute, moved = core.forward, core.forward_memory
+    last = np.where(x.sequence_parallel, 1.0, 2.0) / shapes.tp_exchanges if left else 0.0
     return PassTimes(
-        compute=full * forward.compute + some * compute,
+        compute=full * (forward.compute - left * linears.forward) + some * compute,
         memory=full * forward.memory + some * moved,
-        tp=full * forward.tp,
+        tp=full * (1.0 - last) * forward.tp,
         cp=full * forward.cp,
         ep=full * forward.ep,
     )

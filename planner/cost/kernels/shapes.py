@@ -129,6 +129,29 @@ class Shapes:
         return share * self.parts_of(moe=self.moe_parameters > 0).attention
 
     @property
+    def last_share(self) -> float:
+        """Share of a dense layer's matrices that is its last, the MLP's down projection.
+
+        0 where backward may read what it gives: layers with experts, layers that differ, and those
+        with a norm behind each block beside that before it.
+        """
+        if self.parts or self.moe_parameters or not self.dense_parameters or self.kept_inputs > 4:
+            return 0.0
+        return self.hidden * self.dense_width / self.dense_parameters
+
+    @property
+    def second_share(self) -> float:
+        """Share of a dense layer's matrices that is every second, in the order in which they run.
+
+        Of queries, keys, values, output, gate, up and down these are keys, output and up; without
+        a gate the last is down, which `last_share` may leave out. A half where layers are others.
+        """
+        if self.parts or self.moe_parameters or not self.dense_parameters or self.latent:
+            return 0.5
+        out = self.kv_heads * self.head_dim + self.heads * self.value_dim
+        return self.hidden * (out + self.dense_width) / self.dense_parameters
+
+    @property
     def active_width(self) -> int:
         """MLP width that one token crosses on a mixture-of-experts layer."""
         return self.experts_per_token * self.expert_width + self.shared_width
@@ -144,6 +167,28 @@ class Shapes:
         if self.parts:
             return 2.0 * self.parts[1].mixer + (2.0 if self.shared_width else 0.0)
         return self.tp_exchanges if self.shared_width else min(self.tp_exchanges, 2)
+
+
+def left_out(shapes: Shapes, *, stops_early: bool) -> float:
+    """Share of a layer's matrices that full recomputation does not multiply again."""
+    return shapes.last_share if stops_early else 0.0
+
+
+def selected(shapes: Shapes, selective: str, left: float) -> float:
+    """Share of a layer's matrices that selective recomputation multiplies again.
+
+    Args:
+        shapes: The layer.
+        selective: What it drops, as `FrameworkProfile` has it.
+        left: What `left_out` has, which no selection of products brings back.
+    """
+    second = shapes.second_share - (0.0 if shapes.gated else left)
+    shares = {
+        "half-matmuls": 0.5,
+        "second-matmuls": second,
+        "up-projections": shapes.up_share,
+    }
+    return shares.get(selective, 0.0)
 
 
 def mean_context(model: Model, seq_len: float) -> float:

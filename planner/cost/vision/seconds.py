@@ -14,6 +14,7 @@ from planner.cost.communication.exchanges import ACTIVATION_BYTES, LayerInputs
 from planner.cost.context import CostModel
 from planner.cost.kernels.compute import linear_s
 from planner.cost.kernels.layer import layer_times
+from planner.cost.kernels.shapes import left_out
 from planner.cost.layer_costs import EndCost
 from planner.cost.terms import end_terms
 from planner.cost.vision.tower import (
@@ -66,11 +67,14 @@ def tower_s(
     images = images_on_chip(model.job, tokens)
     a = replace(model.assumptions, causal_share=1.0)
     x = _inputs(model, tp, images * tower.patches, clock, net)
-    times = layer_times(a, tower_shapes(tower), x, moe=False)
+    shapes = tower_shapes(tower)
+    times = layer_times(a, shapes, x, moe=False)
     ahead, back, sent = _outside_s(a, model, tower, tp, images, clock, net)
     backward = tower.layers * times.backward + back
     parts = {name: tower.layers * times.parts[name] for name in ("memory", "tp", "host")}
+    left = left_out(shapes, stops_early=x.stops_early and x.trains_all) > 0
     again = float(model.job.tower_recompute == RECOMPUTES[FULL])
+    again *= 1.0 - 2.0 * left / shapes.tp_exchanges  # of the last product
     ways = 1 + model.job.reference_passes + a.tp_backward + again
     return {
         "tower": tower.layers * times.forward + ahead + backward,
@@ -98,6 +102,7 @@ def _inputs(
         clock=clock,
         job=model.job,
         selective=model.framework.selective,
+        stops_early=model.framework.stops_early,
         gathers_context=model.framework.gathers_context,
         tp_net=net,
         cp_net=net,

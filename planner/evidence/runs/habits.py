@@ -79,6 +79,7 @@ _QWEN = (
     "80 GiB: GB of 1e9 bytes"
 )
 _SMALL_BUCKETS = ("constant_bytes", 1.0 * GIB)
+_WHOLE_PASS = ("stops_early", False)
 _IN_16 = (("sums_as_sent", False), ("gradient_bytes", 2.0))
 _WIDE = (("sums_as_sent", False), ("keeps_quantized", False), ("gradient_bytes", 4.0))
 _IN_BOTH = (("sums_as_sent", False), ("gradient_bytes", 6.0))
@@ -135,9 +136,21 @@ _HABITS = (
         because=_XLA,
     ),
     Habits(
+        pattern="mosaicml.*a100",
+        keeps=(("logits_bytes", 4.0), _WHOLE_PASS),
+        because="its models take the loss of flash-attn: logits and their gradients in 16 bits; "
+        "PyTorch before 2.1, whose checkpoints run to the end",
+    ),
+    Habits(
         pattern="mosaicml",
         keeps=(("logits_bytes", 4.0),),
         because="its models take the loss of flash-attn: logits and their gradients in 16 bits",
+    ),
+    Habits(
+        pattern="fairseq|internevo|fms-acceleration",
+        keeps=(_WHOLE_PASS,),
+        because="its checkpoints are reentrant: fairscale's, InternEvo's own, and those of Hugging "
+        "Face's Trainer by default",
     ),
     Habits(
         pattern="automodel",

@@ -185,7 +185,7 @@ def _plan(
     sharding = row["sharding"] or habits.sharding or usual
     if not row["sharding"]:
         filled["sharding"] = sharding
-    if data * cp == 1:
+    if data * cp == 1 and not job.framework.module_hook_s:  # hooks run on one chip too
         sharding = "ddp"
     sequence_parallel = row["sp"] == "1"
     if row["sp"] == "" and profile.era.startswith(("megatron-core", "torch-fsdp", "jax")):

@@ -65,9 +65,9 @@ RULES = (
     ),
     Rule(
         pattern=r"\+ liger|arctictraining",
-        era="torch-eager",
+        era="torch-fsdp",
         framework="deepspeed-liger",
-        because="Hugging Face models with Liger kernels, not compiled",
+        because="Hugging Face models with Liger kernels, fused as a compiler fuses them",
     ),
     Rule(
         pattern=r"PyTorch FSDP \|",
@@ -166,6 +166,12 @@ RULES = (
         framework="megatron",
         site="mtnlg",
         because="Megatron-LM of 2021",
+    ),
+    Rule(
+        pattern=r"nemo megatron 22\.06",
+        era="megatron-2022",
+        framework="megatron",
+        because="NeMo before fused attention",
     ),
     Rule(
         pattern="nemo megatron 22",

@@ -14,6 +14,7 @@ FSDP = FrameworkProfile(
     optimizer_bytes=4.0,
     master_bytes=0.0,
     logits_bytes=10.0,
+    stops_early=True,  # accelerate 1.15.0, accelerator.py: `CheckpointImpl.NO_REENTRANT`
     vocab_parallel_loss=False,
     shardings=("ddp", "zero3"),
     lacks=("pp", "ep"),

@@ -19,6 +19,7 @@ JAX = FrameworkProfile(
     master_bytes=0.0,
     logits_bytes=10.0,
     selective="half-matmuls",
+    stops_early=True,
     gathered_layers=1.0,
     whole_gradient_bytes=2.0,
     reserve_bytes=0.0,

@@ -19,7 +19,7 @@ from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.kernels.layer import LayerTimes
-from planner.cost.layer_costs import EndCost, LayerCost
+from planner.cost.layer_costs import EndCost, LayerCost, layer_cost
 from planner.cost.memory.memory import stage_parameters
 from planner.cost.memory.parameters import trained_share
 from planner.cost.pieces import layer_columns
@@ -27,7 +27,6 @@ from planner.cost.stages.layout import StageClasses, stage_tensors
 from planner.cost.terms import (
     StateTerms,
     data_nets,
-    layer_cost,
     layer_groups,
     layer_terms,
     send_term,
@@ -170,6 +169,7 @@ def _sharded(
             collective=spread(terms.collective[KINDS.index(kind)]),
             ahead=spread(terms.ahead[KINDS.index(kind)]),
             accumulate=spread(terms.accumulate[KINDS.index(kind)]),
+            hooks=spread(terms.hooks[KINDS.index(kind)]),
         )
         for kind, layer in times.items()
     }

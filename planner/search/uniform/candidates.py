@@ -19,11 +19,10 @@ from planner.base.arrays import FloatArray, IntArray, repeated
 from planner.cost.columns import columns_of, micro_batches
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w, standing_w
-from planner.cost.layer_costs import EndCost, LayerCost
+from planner.cost.layer_costs import EndCost, LayerCost, layer_cost
 from planner.cost.pieces import moved_j
 from planner.cost.stages.layout import StageClasses, stage_classes
 from planner.cost.step import StageCost, StepCost, StepInputs, step_cost
-from planner.cost.terms import layer_cost
 from planner.plan import PlanTable
 from planner.schedules import ScheduleColumn, schedule_of
 from planner.search.rounding import ROUNDED_DOWN
@@ -162,6 +161,7 @@ class Candidates:
             collective=self._value(f"shard.{kind}.collective", shard),
             ahead=self._ahead(f"shard.{kind}.ahead", shard),
             accumulate=self._value(f"shard.{kind}.accumulate", shard),
+            hooks=self._hooks(f"shard.{kind}.hooks", shard),
         )
 
     def _value(self, name: str, rows: IntArray) -> FloatArray:
@@ -181,6 +181,10 @@ class Candidates:
         if any(getattr(schedule_of(schedule), attribute) for schedule in offered):
             return self._value(name, rows)
         return np.zeros((1, 1))
+
+    def _hooks(self, name: str, rows: IntArray) -> FloatArray:
+        """(r, 1) rows of a term that only frameworks with hooks read; (1, 1) for others."""
+        return self._value(name, rows) if self.model.framework.module_hook_s else np.zeros((1, 1))
 
     def _ahead(self, name: str, rows: IntArray) -> FloatArray:
         """(r, 1) rows of a term that only perfect overlap reads; (1, 1) without it."""

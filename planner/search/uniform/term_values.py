@@ -159,7 +159,7 @@ class TermValues:
         return {
             f"shard.{kind}.{name}": getattr(terms, name)[index]
             for index, kind in enumerate(("dense", "moe"))
-            for name in ("collective", "ahead", "accumulate")
+            for name in ("collective", "ahead", "accumulate", "hooks")
         }
 
     def state(self, term: TermIndex, stages: StageClasses) -> dict[str, FloatArray]:

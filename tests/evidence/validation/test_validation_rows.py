@@ -95,6 +95,31 @@ def test_what_selective_recomputation_drops_is_that_of_the_scripts(
     assert run_of(shipped_row() | GOOD | row).job.framework.selective == drops
 
 
+@each(
+    ("source", "version", "era", "stops"),
+    [
+        ("mosaicml/llm-foundry README.md (A100 80GB)", "", "llm-foundry", False),
+        ("mosaicml/llm-foundry README.md (H100 80GB BF16)", "", "llm-foundry", True),
+        ("foundation-model-stack/fms-acceleration refs", "HF SFTTrainer", "torch-eager", False),
+        ("Tucano", "HF Accelerate + Liger", "torch-fsdp", False),
+        ("NeMo Megatron 22.06 A100 scaling table", "", "megatron-2022", False),
+    ],
+)
+def test_software_of_a_source_says_whether_checkpoints_stop_early(
+    source: str, version: str, era: str, stops: bool
+) -> None:
+    run = run_of(shipped_row() | GOOD | {"source": source, "framework_version": version})
+    assert (run.job.era, run.job.framework.stops_early) == (era, stops)
+
+
+def test_zero3_of_one_chip_keeps_its_hooks() -> None:
+    said = {"n_chips": "1", "sharding": "zero3", "framework": "DeepSpeed"}
+    run = run_of(shipped_row() | GOOD | said | {"source": "any"})
+    assert (run.plan.sharding, run.plan.fsdp) == ("zero3", 1)
+    plain = run_of(shipped_row() | GOOD | said | {"framework": "", "source": "pytorch fsdp"})
+    assert plain.plan.sharding == "ddp"
+
+
 def shipped_row() -> dict[str, str]:
     """The columns of the published runs, all empty."""
     return dict.fromkeys(published("runs")[0], "")
