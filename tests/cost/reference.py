@@ -31,6 +31,7 @@ from cost.reference_memory import (
 )
 from cost.reference_network import Net, machine, nets
 from cost.reference_products import Linear
+from cost.reference_repeats import hooked_s
 from cost.reference_tuning import passes
 from hardware_db import Chip, Cluster
 from planner.assumptions.assumptions import Assumptions
@@ -199,7 +200,7 @@ def _stage(
         whole = p_norm(alone + (1 - a.zero3_overlap) * collective, collective, 6)
         stage.forward += count * one.forward
         stage.backward += count * one.backward
-        hooked = _hooked(a, job, spec, kind)
+        hooked = hooked_s(a, job, spec.sharding, kind)
         waited = (p_norm(whole, hooked, 4) if hooked else whole) - whole
         stage.hides += count * (max(one.backward - (alone + collective - whole), 0.0) + waited)
         half = collective / 2  # with which the forward pass is counted by itself (GPipe)
@@ -217,17 +218,6 @@ def _stage(
     _ends(job, a, plan, spec, tokens, stage)
     _once_per_step(job, chip, a, plan, spec, found, stage)
     return stage
-
-
-def _hooked(a: Assumptions, job: Job, spec: StageSpec, kind: str) -> float:
-    """Seconds in which the host launches a layer and runs the hooks of its modules; 0 without."""
-    if not job.framework.module_hook_s or spec.sharding != "zero3":
-        return 0.0
-    mlp = 5 if job.model.mlp.gated else 4  # itself, its matrices, its activation
-    if kind == "moe" and job.model.moe is not None:
-        mlp = 2 + (mlp * job.model.moe.experts if a.expert_host_s else 1)
-    once = a.host_s_per_layer * (1 + a.host_forward_share)
-    return once + 3 * job.framework.module_hook_s * (8 + mlp)
 
 
 def _accumulation(a: Assumptions, job: Job, plan: Plan, spec: StageSpec, m: float) -> float:
