@@ -31,7 +31,7 @@ from cost.reference_memory import (
 )
 from cost.reference_network import Net, machine, nets
 from cost.reference_products import Linear
-from cost.reference_repeats import hooked_s
+from cost.reference_repeats import accumulation, hooked_s
 from cost.reference_tuning import passes
 from hardware_db import Chip, Cluster
 from planner.assumptions.assumptions import Assumptions
@@ -194,7 +194,7 @@ def _stage(
         by_dense, by_experts = shard_counts(plan, "zero3") if spec.sharding == "zero3" else (1, 1)
         held = shared / by_dense + experts / by_experts
         one = _offloaded(job, chip, a, plan, kind, spec, layer(a, job, kind, where), held)
-        again = _accumulation(a, job, plan, spec, m) * (shared + experts)
+        again = accumulation(a, job, plan, spec.sharding, m) * (shared + experts)
         collective = _layer_collective(a, job, plan, spec, found, m, shared, experts)
         alone = one.forward + one.backward + again
         whole = p_norm(alone + (1 - a.zero3_overlap) * collective, collective, 6)
@@ -218,15 +218,6 @@ def _stage(
     _ends(job, a, plan, spec, tokens, stage)
     _once_per_step(job, chip, a, plan, spec, found, stage)
     return stage
-
-
-def _accumulation(a: Assumptions, job: Job, plan: Plan, spec: StageSpec, m: float) -> float:
-    """Seconds per parameter and micro-batch to add gradients up; none with one micro-batch."""
-    if m <= 1:
-        return 0.0
-    adds_shards = spec.sharding == "zero3" and not stays_unsharded(job, plan)
-    share = a.accumulation_zero3_share if adds_shards else 1.0
-    return share * trained_share(job) * a.accumulation_bytes / a.memory_bytes_per_s
 
 
 def _offloaded(
