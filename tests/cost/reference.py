@@ -31,7 +31,8 @@ from cost.reference_memory import (
 )
 from cost.reference_network import Net, machine, nets
 from cost.reference_products import Linear
-from cost.reference_repeats import accumulation, hooked_s
+from cost.reference_repeats import hooked_s
+from cost.reference_sums import accumulation
 from cost.reference_tuning import passes
 from hardware_db import Chip, Cluster
 from planner.assumptions.assumptions import Assumptions

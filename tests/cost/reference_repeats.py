@@ -1,9 +1,7 @@
-"""Reference of what recomputation leaves out, of hooks under zero3, and of sums of gradients."""
+"""Reference of what recomputation leaves out, and of hooks of modules under zero3."""
 
-from cost.reference_memory import stays_unsharded, trained_share
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
-from planner.plan import Plan
 
 
 def last_share(job: Job) -> float:
@@ -37,12 +35,3 @@ def hooked_s(a: Assumptions, job: Job, sharding: str, kind: str) -> float:
         mlp = 2 + (mlp * job.model.moe.experts if a.expert_host_s else 1)
     once = a.host_s_per_layer * (1 + a.host_forward_share)
     return once + 3 * job.framework.module_hook_s * (8 + mlp)
-
-
-def accumulation(a: Assumptions, job: Job, plan: Plan, sharding: str, m: float) -> float:
-    """Seconds per parameter and micro-batch to add gradients up; none with one micro-batch."""
-    if m <= 1:
-        return 0.0
-    adds_shards = sharding == "zero3" and not stays_unsharded(job, plan)
-    share = a.accumulation_zero3_share if adds_shards else 1.0
-    return share * trained_share(job) * a.accumulation_bytes / a.memory_bytes_per_s
