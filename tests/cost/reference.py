@@ -31,6 +31,8 @@ from cost.reference_memory import (
 )
 from cost.reference_network import Net, machine, nets
 from cost.reference_products import Linear
+from cost.reference_repeats import hooked_s
+from cost.reference_sums import accumulation
 from cost.reference_tuning import passes
 from hardware_db import Chip, Cluster
 from planner.assumptions.assumptions import Assumptions
@@ -193,13 +195,13 @@ def _stage(
         by_dense, by_experts = shard_counts(plan, "zero3") if spec.sharding == "zero3" else (1, 1)
         held = shared / by_dense + experts / by_experts
         one = _offloaded(job, chip, a, plan, kind, spec, layer(a, job, kind, where), held)
-        again = _accumulation(a, job, plan, spec, m) * (shared + experts)
+        again = accumulation(a, job, plan, spec.sharding, m) * (shared + experts)
         collective = _layer_collective(a, job, plan, spec, found, m, shared, experts)
         alone = one.forward + one.backward + again
         whole = p_norm(alone + (1 - a.zero3_overlap) * collective, collective, 6)
         stage.forward += count * one.forward
         stage.backward += count * one.backward
-        hooked = _hooked(a, job, spec, kind)
+        hooked = hooked_s(a, job, spec.sharding, kind)
         waited = (p_norm(whole, hooked, 4) if hooked else whole) - whole
         stage.hides += count * (max(one.backward - (alone + collective - whole), 0.0) + waited)
         half = collective / 2  # with which the forward pass is counted by itself (GPipe)
@@ -217,26 +219,6 @@ def _stage(
     _ends(job, a, plan, spec, tokens, stage)
     _once_per_step(job, chip, a, plan, spec, found, stage)
     return stage
-
-
-def _hooked(a: Assumptions, job: Job, spec: StageSpec, kind: str) -> float:
-    """Seconds in which the host launches a layer and runs the hooks of its modules; 0 without."""
-    if not job.framework.module_hook_s or spec.sharding != "zero3":
-        return 0.0
-    mlp = 5 if job.model.mlp.gated else 4  # itself, its matrices, its activation
-    if kind == "moe" and job.model.moe is not None:
-        mlp = 2 + (mlp * job.model.moe.experts if a.expert_host_s else 1)
-    once = a.host_s_per_layer * (1 + a.host_forward_share)
-    return once + 3 * job.framework.module_hook_s * (8 + mlp)
-
-
-def _accumulation(a: Assumptions, job: Job, plan: Plan, spec: StageSpec, m: float) -> float:
-    """Seconds per parameter and micro-batch to add gradients up; none with one micro-batch."""
-    if m <= 1:
-        return 0.0
-    adds_shards = spec.sharding == "zero3" and not stays_unsharded(job, plan)
-    share = a.accumulation_zero3_share if adds_shards else 1.0
-    return share * trained_share(job) * a.accumulation_bytes / a.memory_bytes_per_s
 
 
 def _offloaded(

@@ -13,6 +13,7 @@ from statistics import NormalDist
 
 from cost.reference_network import Net
 from cost.reference_products import Linear
+from cost.reference_repeats import last_share, second_share
 from cost.reference_tuning import beside_s, passes, with_dropped, with_reference
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
@@ -342,28 +343,6 @@ def _recomputed(
     if job.framework.selective == "up-projections":
         return {"compute": up_share(job.model) * linear.forward, "memory": memory}
     return {} if a.fused_attention else {"compute": core, "memory": scores}
-
-
-def last_share(job: Job) -> float:
-    """Share of a layer's matrices that a recomputation which stops early leaves out."""
-    model = job.model
-    if not job.framework.stops_early or job.kind == "lora" or model.moe or model.order:
-        return 0.0
-    if model.norm.per_layer > 2:
-        return 0.0
-    return model.hidden * (model.mlp.hidden or 0) / model.layer_parameters("dense")
-
-
-def second_share(job: Job) -> float:
-    """Share of a layer's matrices that are keys, output and up, or down where none is gated."""
-    model = job.model
-    if model.moe or model.order or model.attention.kind == "mla":
-        return 0.5
-    keys = model.kv_heads * model.head_dim
-    out = model.heads * model.attention.v_head_dim
-    last = 0.0 if model.mlp.gated and last_share(job) else last_share(job)
-    wide = keys + out + (model.mlp.hidden or 0)
-    return model.hidden * wide / model.layer_parameters("dense") - last
 
 
 def up_share(model: Model) -> float:

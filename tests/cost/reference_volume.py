@@ -3,7 +3,7 @@
 from cost.reference import groups
 from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
 from cost.reference_frozen import gathered_bytes
-from cost.reference_layer import kv_heads_on_chip, last_share, places, tp_gathers
+from cost.reference_layer import kv_heads_on_chip, places, tp_gathers
 from cost.reference_memory import (
     StageSpec,
     ends_of,
@@ -15,6 +15,7 @@ from cost.reference_memory import (
     trained_share,
 )
 from cost.reference_network import Net
+from cost.reference_repeats import last_share
 from cost.reference_tuning import copies, dropped_parameters, passes
 from hardware_db import Cluster
 from planner.assumptions.assumptions import Assumptions
