@@ -26,7 +26,7 @@ from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
-from planner.search.space import Space
+from planner.search.space import LABEL, Space
 from planner.search.uniform.batch import (
     Batch,
     OpenedBatch,
@@ -139,7 +139,7 @@ class UniformSpace(Space):
         """Searches every plan on some partial plans; what it finds is in the front already."""
         partial_plans, tight = self._nodes.partial_plans.take(chosen), self._nodes.corners
         nothing = Opened(
-            points=np.empty((0, len(self.columns))), labels=np.empty((0, 4), dtype=np.int64)
+            points=np.empty((0, len(self.columns))), labels=np.empty((0, LABEL), dtype=np.int64)
         )
         try:
             batch = self.batch(partial_plans, None if len(driver.front.points) else self.misses)
@@ -155,7 +155,7 @@ class UniformSpace(Space):
             self.first = opened
         least = opened.least()
         tight[chosen] = np.tile(least, (1, tight.shape[1] // least.shape[1], 1))
-        inner = driver.within(batch, corners, _PLANS_AT_A_TIME, self.deadline)
+        inner = driver.within(batch, corners, chosen[of], _PLANS_AT_A_TIME, self.deadline)
         self._count(batch, inner)
         return replace(nothing, complete=len(inner.left) == 0)
 
