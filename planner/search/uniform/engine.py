@@ -116,9 +116,9 @@ class UniformSpace(Space):
 
     def nodes(self) -> Nodes:
         """The partial plans with their bounds; may raise `OutOfTime`."""
-        ground = None if self.beside is None else self.beside.ground
-        if ground is None and self.session is not None:
-            ground = self.session.ground(self)
+        ground = None if self.session is None else self.session.ground(self)
+        if ground is None and self.beside is not None:
+            ground = self.beside.ground
         nodes = build_nodes(
             self.model,
             self.chips,

@@ -97,15 +97,14 @@ class Session:
         )
 
     def ground(self, space: UniformSpace) -> Ground | None:
-        """What the nodes of a search of the same job stand on; None: there was none."""
+        """What the nodes of a search of the same plans of the job stand on; None: not known."""
         found = self._kept.get(self._ground_key(space))
         return None if found is None else found[0]
 
     def _ground_key(self, space: UniformSpace) -> Hashable:
         model = self._number("model", _apart_from_run(space.model))
-        options = replace(space.options, runnable_in=())
-        clocks = space.clocks.tobytes()
-        return "ground", model, space.chips, self._number("options", options), clocks
+        options = self._number("options", space.options)
+        return "ground", model, space.chips, options, space.clocks.tobytes()
 
     def keep_ground(self, space: UniformSpace, nodes: Nodes) -> None:
         """Keeps what nodes stand on for the questions to come."""
