@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from planner.objectives import Objective
     from planner.search.uniform.engine import UniformSpace
 
-_MOST_BYTES = 512 * 2**20
+_MOST_BYTES = 256 * 2**20
 _MOST_VALUES = 64
 _MOST_INCUMBENTS = 8
 T = TypeVar("T")
