@@ -119,7 +119,8 @@ def _least(labels: Index) -> Index:
     """(k,) the least of (n, k) labels, the first column most significant."""
     for column in range(labels.shape[1]):
         labels = labels[labels[:, column] == labels[:, column].min()]
-    return labels[0]
+    least: Index = labels[0]
+    return least
 
 
 def search_front(

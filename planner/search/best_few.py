@@ -76,10 +76,14 @@ class _Kept:
     @property
     def last(self) -> float:
         """What a plan must not exceed to be of interest."""
+        return self.at(_MET)
+
+    def at(self, count: int) -> float:
+        """What a plan must not exceed to be one of so many."""
         ranked = self.ordered
-        if len(ranked) < _MET:
+        if len(ranked) < count:
             return float("inf")
-        return self.best[ranked[_MET - 1][1]][1] * (1 + SAME)
+        return self.best[ranked[count - 1][1]][1] * (1 + SAME)
 
     def offer(self, key: Key, rank: Rank, value: float, plan: Plan) -> None:
         """Keeps the plan if it is the best of its mesh and micro-batch."""
@@ -117,7 +121,7 @@ def best_few(
     at, step, proved = 0, _PARTIAL_PLANS_AT_A_TIME[0], True
     while at < len(order) and least[order[at]] <= kept.last:
         if _late(space):
-            proved = False
+            proved = bool(least[order[at]] > kept.at(count))
             break
         chosen = order[at : at + step]
         at, step = at + step, _PARTIAL_PLANS_AT_A_TIME[1]

@@ -98,9 +98,7 @@ class Ties:
                 room &= low <= value * (1 + SAME)
         return np.asarray(room.any(axis=1))
 
-    def _ties_of(
-        self, batch: Batch, corners: FloatArray, plans: IntArray
-    ) -> Iterator[PlanTable]:
+    def _ties_of(self, batch: Batch, corners: FloatArray, plans: IntArray) -> Iterator[PlanTable]:
         """The ties among some plans of a batch."""
         assert batch.candidates is not None
         plans = plans[self._reach(corners[plans], batch.columns)]

@@ -30,7 +30,8 @@ STUDIES: dict[str, list[dict[str, Any]]] = {
             {"seq_len": 1024}, {"front": ["time", "energy", "memory"]}, {"max_memory": "0.1 GB"},
             {"train_tokens": 1e9, "price_per_chip_hour": 2, "objective": "run-money"},
             {"train_tokens": 1e9, "price_per_chip_hour": 3, "objective": "run-money"},
-            {"train_tokens": 1e9, "price_per_chip_hour": 3}, {"train_tokens": 1e9}, {"offload": True},
+            {"train_tokens": 1e9, "price_per_chip_hour": 3}, {"train_tokens": 1e9},
+            {"offload": True},
         )
     ],
     "numbers of chips": [
@@ -110,7 +111,11 @@ def spaces() -> list[UniformSpace]:
         options = SpaceOptions(all_orders=seed % 3 == 0, offload=offload)
         made.append(
             UniformSpace(
-                model=model, options=options, limits=Limits(), chips=(chips,), columns=(TIME, ENERGY)
+                model=model,
+                options=options,
+                limits=Limits(),
+                chips=(chips,),
+                columns=(TIME, ENERGY),
             )
         )
     return made
