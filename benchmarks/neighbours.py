@@ -24,6 +24,7 @@ from measuring import Report, Table
 from startup import program, run_once
 
 import planner
+from planner.results.result import SolveResult
 
 Point = dict[str, Any]
 CLUSTER = "dgx-h100-ndr"
@@ -78,7 +79,7 @@ def studies(points: int, *, quick: bool) -> dict[str, list[Point]]:
     }
 
 
-def told(answer: planner.answers.api.SolveResult) -> str:  # type: ignore[name-defined]
+def told(answer: SolveResult) -> str:
     """A digest of what an answer says, whatever its search counted."""
     said = {
         "status": answer.status,
