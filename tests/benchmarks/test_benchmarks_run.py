@@ -185,7 +185,15 @@ def test_threads_are_pinned_before_numpy_is_imported() -> None:
 @pytest.mark.slow
 @each(
     "name",
-    ["commands.py", "throughput.py", "startup.py", "growth.py", "scaling.py", "stage_study.py"],
+    [
+        "commands.py",
+        "throughput.py",
+        "startup.py",
+        "growth.py",
+        "scaling.py",
+        "stage_study.py",
+        "neighbours.py",
+    ],
 )
 def test_a_benchmark_runs(name: str) -> None:
     checked(ran(name, "--quick", "--json"))
