@@ -9,77 +9,109 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from solvers.fleet.problem import UNLIMITED, Fleet, Ints, Run, Schedule, lateness_of
+from solvers.fleet.problem import UNLIMITED, Fleet, Ints, Run, Schedule
 from solvers.fleet.windows import Bools, Floats, Windows
 
 
-def listed(
-    windows: Windows, order: Sequence[int], cost: Floats, allowed: Bools | None = None
-) -> Schedule | None:
-    """The schedule that an order makes; None: some job no longer fits.
+class Board:
+    """What a part of a schedule uses, to which jobs are added and from which they are taken.
+
+    Jobs with several segments keep one choice.
 
     Args:
-        windows: The pairs of the fleet; jobs with several segments keep one choice.
-        order: All jobs.
-        cost: (c, t) what each pair costs; of those that cost the same, the one that ends first.
+        windows: The pairs of the fleet.
         allowed: (c,) the choices that may be used; None: all.
     """
-    fleet = windows.fleet
-    units = np.zeros((len(fleet.units), fleet.horizon), dtype=np.int64)
-    power, left = np.zeros_like(units), fleet.money
-    runs = []
-    for job in order:
-        rows = fleet.rows_of(job)
-        rows = rows if allowed is None else rows[allowed[rows]]
+
+    def __init__(self, windows: Windows, allowed: Bools | None = None) -> None:
+        self.windows, self.fleet = windows, windows.fleet
+        fleet = self.fleet
+        self.units: Ints = np.zeros((len(fleet.units), fleet.horizon), dtype=np.int64)
+        self.power: Ints = np.zeros_like(self.units)
+        self.money, self.late = 0, 0
+        self.runs: dict[int, Run] = {}
+        rows = [fleet.rows_of(job) for job in range(len(fleet.jobs))]
+        self.rows = rows if allowed is None else [own[allowed[own]] for own in rows]
+
+    def add(self, run: Run) -> None:
+        """Adds a job."""
+        self.runs[run.job] = run
+        self._count(run, 1)
+
+    def take(self, job: int) -> None:
+        """Takes a job away, if it is there."""
+        if (run := self.runs.pop(job, None)) is not None:
+            self._count(run, -1)
+
+    def _count(self, run: Run, times: int) -> None:
+        choices, at = self.fleet.choices, int(self.fleet.choices.cluster[run.choice])
+        self.units[at, run.start : run.end] += times * int(choices.units[run.choice])
+        self.power[at, run.start : run.end] += times * int(choices.power[run.choice])
+        self.money += times * int(self.windows.money[run.choice])
+        self.late += times * int(self.windows.late[run.choice, run.start])
+
+    def best(self, job: int, cost: Floats) -> Run | None:
+        """The cheapest pair of a job that fits; of equal ones, the one that ends first."""
+        fleet, rows = self.fleet, self.rows[job]
         if fleet.money != UNLIMITED:
-            rows = rows[windows.money[rows] <= left]
-        run = _placed(windows, rows, cost, units, power)
-        if run is None:
+            rows = rows[self.windows.money[rows] <= fleet.money - self.money]
+        if not len(rows):
             return None
-        at = int(fleet.choices.cluster[run.choice])
-        units[at, run.start : run.end] += fleet.choices.units[run.choice]
-        power[at, run.start : run.end] += fleet.choices.power[run.choice]
-        left -= int(windows.money[run.choice]) if fleet.money != UNLIMITED else 0
-        runs.append(run)
-    schedule = tuple(sorted(runs, key=lambda run: (run.job, run.start)))
-    over = fleet.most_late != UNLIMITED and lateness_of(fleet, schedule) > fleet.most_late
-    return None if over else schedule
+        fits = self.windows.fitting(rows, self.units, self.power)
+        if fleet.most_late != UNLIMITED:
+            fits &= self.windows.late[rows] <= fleet.most_late - self.late
+        found = np.where(fits, cost[rows], np.inf)
+        least = float(found.min())
+        if not np.isfinite(least):
+            return None
+        tied = found <= least + 1e-12 * abs(least) + 1e-9
+        ends = np.where(tied, self.windows.ends[rows], np.iinfo(np.int64).max)
+        at, start = np.unravel_index(int(ends.argmin()), ends.shape)
+        row = int(rows[at])
+        steps = int(fleet.choices.steps[row])
+        return Run(job=job, choice=row, start=int(start), steps=steps)
+
+    def fill(self, order: Sequence[int], cost: Floats) -> list[int]:
+        """Adds jobs in an order; those that no longer fit."""
+        left = []
+        for job in order:
+            run = self.best(job, cost)
+            if run is None:
+                left.append(job)
+            else:
+                self.add(run)
+        return left
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The schedule; None: some job has no place yet."""
+        whole = len(self.runs) == len(self.fleet.jobs)
+        return tuple(self.runs[job] for job in sorted(self.runs)) if whole else None
 
 
-def _placed(windows: Windows, rows: Ints, cost: Floats, units: Ints, power: Ints) -> Run | None:
-    """The cheapest pair of some rows that fits."""
-    if not len(rows):
-        return None
-    fits = windows.fitting(rows, units, power)
-    found = np.where(fits, cost[rows], np.inf)
-    least = found.min()
-    if not np.isfinite(least):
-        return None
-    tied = found <= least * (1 + 1e-12) + 1e-9
-    ends = np.where(tied, windows.ends[rows], np.iinfo(np.int64).max)
-    at, start = np.unravel_index(int(ends.argmin()), ends.shape)
-    row = int(rows[at])
-    return Run(
-        job=int(windows.fleet.choices.job[row]),
-        choice=row,
-        start=int(start),
-        steps=int(windows.fleet.choices.steps[row]),
-    )
+def listed(windows: Windows, order: Sequence[int], cost: Floats) -> Schedule | None:
+    """The schedule that an order makes; None: some job no longer fits."""
+    board = Board(windows)
+    return None if board.fill(order, cost) else board.schedule
 
 
 def first_come(fleet: Fleet) -> Schedule | None:
     """What people do: jobs in the order of their release, each its fastest choice, as soon as can be.
 
-    None: the horizon or the money is over before every job has run. Deadlines are not looked at,
-    and of several equally fast choices the first is taken.
+    None: the horizon or the money is over before every job has run. Of several equally fast choices
+    the first is taken; deadlines that must be held are.
     """
     windows = Windows(fleet)
     fastest = np.zeros(len(fleet.choices), dtype=np.bool_)
     for job in range(len(fleet.jobs)):
         rows = fleet.rows_of(job)
-        fastest[rows] = fleet.choices.steps[rows] == fleet.choices.steps[rows].min()
+        rows = rows[fleet.choices.units[rows] <= fleet.units[fleet.choices.cluster[rows]]]
+        if len(rows):
+            fastest[rows[int(fleet.choices.steps[rows].argmin())]] = True
     order = np.argsort(fleet.jobs.release, kind="stable").tolist()
-    return listed(windows, order, windows.ends.astype(np.float64), fastest)
+    board = Board(windows, fastest)
+    ends = np.where(windows.allowed, windows.ends, np.inf)
+    return None if board.fill(order, ends) else board.schedule
 
 
 def packed(fleet: Fleet, schedule: Schedule) -> Schedule:
@@ -107,7 +139,7 @@ def _earlier(runs: Sequence[Run]) -> list[Run]:
 
 
 def _room(fleet: Fleet, others: Sequence[Run], own: Sequence[Run]) -> bool:
-    """Whether runs that begin a step earlier fit beside others."""
+    """Whether runs that begin a step earlier fit beside others, in the step that is new."""
     first = own[0]
     if first.start < fleet.jobs.release[first.job]:
         return False

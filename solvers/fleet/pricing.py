@@ -24,7 +24,12 @@ from solvers.fleet.windows import Floats, Prices, Windows
 _ROUNDS = 600
 _TRIED_EVERY = 10
 _STALLED = 20
-_SMALLEST_STEP = 2e-3
+_QUICK = 3
+"""Steps without a better bound, and the few after which the next goal is further away."""
+_ENOUGH = 0.1
+"""Share of the way to the goal that counts as a better bound."""
+_SMALLEST_REACH = 3e-4
+"""Share of the bound below which a goal is not worth a step."""
 _EXACT = 1e-9
 """Share of the sums that floating point may have added to a bound."""
 
@@ -56,11 +61,11 @@ def priced(fleet: Fleet, gap: float, deadline: float) -> Priced:
         deadline: Of `time.perf_counter`.
     """
     windows = Windows(fleet)
-    found = Priced(bound=0, most=_most(windows), schedule=None, value=math.inf, rounds=0)
+    found = Priced(bound=0, most=windows.most, schedule=None, value=math.inf, rounds=0)
     prices = _free(fleet)
     floor = _floor(fleet)
-    step, stalled, best, kept = 1.0, 0, -math.inf, prices
-    while found.rounds < _ROUNDS and step > _SMALLEST_STEP:
+    reach, stalled, best, kept = 0.0, 0, -math.inf, prices
+    while found.rounds < _ROUNDS and not _done(found, gap, deadline):
         cost = windows.priced(prices)
         least, rows, starts = windows.cheapest(cost)
         least = np.where(fleet.jobs.segments == 1, least, floor)
@@ -68,33 +73,34 @@ def priced(fleet: Fleet, gap: float, deadline: float) -> Priced:
         bound = float(least.sum()) - paid
         safe = math.ceil(bound - _EXACT * (float(np.abs(least).sum()) + paid) - _EXACT)
         found.bound = max(found.bound, safe)
-        if bound > best + 1e-6 * abs(best if math.isfinite(best) else 0.0):
-            best, stalled, kept = bound, 0, prices
-        elif (stalled := stalled + 1) >= _STALLED:
-            step, stalled, prices = step / 2, 0, kept
         if found.rounds % _TRIED_EVERY == 0:
             _try(windows, cost, starts, rows, found)
         found.rounds += 1
-        done = found.bound > found.most or (
-            found.schedule is not None and found.value - found.bound <= gap * abs(found.value)
-        )
-        if done or time.perf_counter() > deadline:
-            break
-        goal = min(found.value, found.most + 1.0)
-        prices = _moved(windows, prices, (rows, starts), step * max(goal - bound, 1e-9 * goal + 1e-9))
+        reach = reach or _first_reach(found, bound)
+        if bound > best + _ENOUGH * reach:
+            reach = 2 * reach if stalled < _QUICK else reach
+            best, stalled, kept = bound, 0, prices
+        elif (stalled := stalled + 1) >= _STALLED:
+            reach, stalled, prices, bound = reach / 2, 0, kept, best
+            if reach < _SMALLEST_REACH * max(abs(best), 1.0):
+                break
+            least, rows, starts = windows.cheapest(windows.priced(prices))
+        goal = min(best + reach, found.value, found.most + 1.0)
+        prices = _moved(windows, prices, (rows, starts), max(goal - bound, 1e-9 * goal + 1e-9))
     return found
 
 
-def _most(windows: Windows) -> int:
-    """No schedule has a higher value: jobs with several segments take all the time there is."""
-    fleet = windows.fleet
-    choices, jobs = fleet.choices, fleet.jobs
-    whole = np.where(windows.allowed, windows.own, 0.0).max(axis=1)
-    several = jobs.segments[choices.job] > 1
-    late = np.maximum(0, fleet.horizon - jobs.deadline) * jobs.weight
-    longest = choices.step_value * fleet.horizon + late[choices.job]
-    worst = np.where(several, longest, whole)
-    return math.ceil(float(np.maximum.reduceat(worst, windows.first).sum()))
+def _done(found: Priced, gap: float, deadline: float) -> bool:
+    """Whether no more steps are needed, or there is no time for them."""
+    near = found.schedule is not None and found.value - found.bound <= gap * abs(found.value)
+    return near or found.bound > found.most or time.perf_counter() > deadline
+
+
+def _first_reach(found: Priced, bound: float) -> float:
+    """How far above the bound the first goal is."""
+    if found.schedule is not None:
+        return max(found.value - bound, 1e-9)
+    return 0.1 * abs(bound) + 0.01 * found.most + 1e-9
 
 
 def _free(fleet: Fleet) -> Prices:

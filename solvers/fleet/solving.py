@@ -18,6 +18,8 @@ from solvers.fleet.problem import (
     objective_of,
     without_dominated,
 )
+from solvers.fleet.recreating import recreated
+from solvers.fleet.windows import Windows
 from solvers.solution import Solution, Status
 
 
@@ -44,6 +46,12 @@ def solve(
         usual_value = objective_of(small, usual)
         if usual_value < value:
             schedule, value = usual, usual_value
+    if schedule is None or value - bound > gap * abs(value):
+        better = recreated(
+            Windows(small), schedule, bound / (1 - gap), started + seconds / 2, seed
+        )
+        if better is not None and (better_value := objective_of(small, better)) < value:
+            schedule, value = better, better_value
     if schedule is None or value - bound > gap * abs(value):
         left = seconds - (time.perf_counter() - started)
         ended = searched(

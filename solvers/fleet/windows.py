@@ -6,7 +6,9 @@ with several segments are taken to keep their choice.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +64,28 @@ class Windows:
         own = (self.value[:, None] + self.late).astype(np.float64)
         self.own: Floats = np.where(self.allowed, own, np.inf)
         self.first: Ints = np.flatnonzero(np.diff(choices.job, prepend=-1))
+
+    @cached_property
+    def area(self) -> Ints:
+        """(c,) units times steps."""
+        return self.fleet.choices.units * self.fleet.choices.steps
+
+    @cached_property
+    def least_area(self) -> Ints:
+        """(j,) of the choice of each job that has the least."""
+        return np.minimum.reduceat(self.area, self.first)
+
+    @cached_property
+    def most(self) -> int:
+        """No schedule has a higher value: jobs with several segments take all the time there is."""
+        fleet = self.fleet
+        choices, jobs = fleet.choices, fleet.jobs
+        whole = np.where(self.allowed, self.own, 0.0).max(axis=1)
+        several = jobs.segments[choices.job] > 1
+        late = np.maximum(0, fleet.horizon - jobs.deadline) * jobs.weight
+        longest = choices.step_value * fleet.horizon + late[choices.job]
+        worst = np.where(several, longest, whole)
+        return math.ceil(float(np.maximum.reduceat(worst, self.first).sum()))
 
     def priced(self, prices: Prices) -> Floats:
         """(c, t) what each pair costs at these prices; infinite where it is not allowed."""
