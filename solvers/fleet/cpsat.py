@@ -20,8 +20,9 @@ from solvers.cpsat_solver import new_solver, run_search
 from solvers.fleet.problem import UNLIMITED, Fleet, Ints, Run, Schedule, objective_of
 from solvers.solution import Status
 
-UNITS, POWER, TOTAL_POWER, MONEY, END = "units", "power", "total_power", "money", "end"
-"""What `Model.least` can be asked for the least of, in place of the objective."""
+UNITS, POWER, TOTAL_POWER, MONEY = "units", "power", "total_power", "money"
+END, LATE = "end", "late"
+"""Limits of which there may be the least, in place of the objective."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,8 +49,9 @@ class Program:
 
     Args:
         fleet: What is asked.
-        free: One of `UNITS`, `POWER`, `TOTAL_POWER`, `MONEY`, `END`: a limit that may be exceeded,
-            by as little as can be, in place of the objective; empty: none.
+        free: `UNITS`, `POWER`, `TOTAL_POWER` or `MONEY`: a limit that may be exceeded, by as little
+            as can be, in place of the objective; `END`: the last job ends as early as can be;
+            `LATE`: the job that is the latest is as little late as can be; empty: the objective.
         at: The cluster whose units or power that are.
     """
 
@@ -187,10 +189,13 @@ class Program:
             self.model.add(self._weighted_lateness() <= fleet.most_late)
         if free == END:
             amount = self.model.new_int_var(0, fleet.horizon, "")
-            last = max(0, *(segment for _, segment in self.vars.end)) if self.vars.end else 0
-            del last
             for end in self.vars.end.values():
                 self.model.add(amount >= end)
+        if free == LATE:
+            amount = self.model.new_int_var(0, fleet.horizon, "")
+            for (job, _), end in self.vars.end.items():
+                if fleet.jobs.deadline[job] < fleet.horizon:
+                    self.model.add(end <= int(fleet.jobs.deadline[job]) + amount)
         return amount
 
     def _amount(self, limit: int, most: int) -> Any:

@@ -12,7 +12,7 @@ does `rate_c` of its work, and loses `lost_c` where a segment other than its fir
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -125,20 +125,20 @@ Schedule = tuple[Run, ...]
 """The runs of all jobs, by job and start."""
 
 
-def without_dominated(fleet: Fleet) -> tuple[Fleet, Ints]:
+def without_dominated(fleet: Fleet, kept: Sequence[int] = ()) -> tuple[Fleet, Ints]:
     """The fleet without choices that another one of the same job and cluster is no worse than.
 
-    Also the rows that are kept.
+    Also its rows; those that are to be kept are among them.
 
     Whatever a schedule does with such a choice, it does with the other one. Choices of jobs with
     several segments are compared by what a step does and takes.
     """
-    kept = [row for job in range(len(fleet.jobs)) for row in _kept(fleet, job)]
-    rows = np.array(kept, dtype=np.int64)
+    found = {row for job in range(len(fleet.jobs)) for row in _undominated(fleet, job)}
+    rows = np.array(sorted(found | set(kept)), dtype=np.int64)
     return replace(fleet, choices=fleet.choices.take(rows)), rows
 
 
-def _kept(fleet: Fleet, job: int) -> Iterator[int]:
+def _undominated(fleet: Fleet, job: int) -> Iterator[int]:
     rows, all_of = fleet.rows_of(job), fleet.choices
     columns = ["steps", "units", "power", "money", "value"]
     if fleet.jobs.segments[job] > 1:
@@ -210,7 +210,7 @@ def broken(fleet: Fleet, schedule: Schedule) -> list[str]:
         found.append("power of a cluster")
     if fleet.total_power != UNLIMITED and (power.sum(axis=0) > fleet.total_power).any():
         found.append("power of all")
-    if fleet.money not in (UNLIMITED,) and money_of(fleet, schedule) > fleet.money:
+    if fleet.money != UNLIMITED and money_of(fleet, schedule) > fleet.money:
         found.append("money")
     if fleet.most_late != UNLIMITED and lateness_of(fleet, schedule) > fleet.most_late:
         found.append("lateness")

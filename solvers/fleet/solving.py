@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from solvers.fleet.pricing import priced
 from solvers.fleet.problem import (
     UNLIMITED,
     Fleet,
+    Ints,
     Schedule,
     broken,
     objective_of,
@@ -24,7 +25,12 @@ from solvers.solution import Solution, Status
 
 
 def solve(
-    fleet: Fleet, *, seconds: float = 60.0, gap: float = 0.0, seed: int = 0
+    fleet: Fleet,
+    *,
+    seconds: float = 60.0,
+    gap: float = 0.0,
+    seed: int = 0,
+    start: Schedule | None = None,
 ) -> Solution[Schedule]:
     """The schedule of least value.
 
@@ -33,42 +39,70 @@ def solve(
         seconds: Wall time that there is.
         gap: The relative gap that is enough; 0: none is left.
         seed: Of the search.
+        start: A schedule that is known; the answer is no worse.
     """
     started = time.perf_counter()
     if not _possible(fleet):
         return _answer(None, np.inf, 0, Status.INFEASIBLE, started)
-    small, rows = without_dominated(fleet)
+    small, rows = without_dominated(fleet, tuple(run.choice for run in start or ()))
+    best = _Best(fleet=small)
+    back = {row: at for at, row in enumerate(rows.tolist())}
+    best.offer(start and tuple(replace(run, choice=back[run.choice]) for run in start))
+    best.offer(first_come(small))
     found = priced(small, gap, started + seconds / 2)
     if found.bound > found.most:
         return _answer(None, np.inf, 0, Status.INFEASIBLE, started)
-    schedule, value, bound = found.schedule, found.value, found.bound
-    if (usual := first_come(small)) is not None and not broken(small, usual):
-        usual_value = objective_of(small, usual)
-        if usual_value < value:
-            schedule, value = usual, usual_value
-    if schedule is None or value - bound > gap * abs(value):
-        better = recreated(
-            Windows(small), schedule, bound / (1 - gap), started + seconds / 2, seed
-        )
-        if better is not None and (better_value := objective_of(small, better)) < value:
-            schedule, value = better, better_value
-    if schedule is None or value - bound > gap * abs(value):
+    best.offer(found.schedule)
+    bound = found.bound
+    if not best.near(bound, gap):
+        begin = best.schedule if best.of_one_choice else found.schedule
+        enough = bound / (1 - gap) if gap < 1 else np.inf
+        best.offer(recreated(Windows(small), begin, enough, started + seconds / 2, seed))
+    if not best.near(bound, gap):
         left = seconds - (time.perf_counter() - started)
         ended = searched(
-            Program(small), seconds=left, gap=gap, bound=bound, start=schedule, seed=seed
+            Program(small), seconds=left, gap=gap, bound=bound, start=best.schedule, seed=seed
         )
         if ended.status is Status.INFEASIBLE:
             return _answer(None, np.inf, 0, Status.INFEASIBLE, started)
         bound = max(bound, ended.bound)
-        if ended.schedule is not None and ended.value < value:
-            schedule, value = ended.schedule, ended.value
-    if schedule is None:
+        best.offer(ended.schedule)
+    if best.schedule is None:
         return _answer(None, np.inf, bound, Status.TIME_LIMIT, started)
-    whole = tuple(replace(run, choice=int(rows[run.choice])) for run in packed(small, schedule))
-    value = objective_of(fleet, whole)
-    bound = min(bound, value)
+    early = packed(small, best.schedule)
+    value, whole = objective_of(small, early), _renamed(early, rows)
     status = Status.OPTIMAL if bound >= value else Status.FEASIBLE
-    return _answer(whole, value, bound, status, started)
+    return _answer(whole, value, min(bound, value), status, started)
+
+
+def _renamed(schedule: Schedule, rows: Ints) -> Schedule:
+    return tuple(replace(run, choice=int(rows[run.choice])) for run in schedule)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Best:
+    """The best schedule so far."""
+
+    fleet: Fleet
+    schedule: Schedule | None = None
+    value: float = np.inf
+
+    def offer(self, schedule: Schedule | None) -> None:
+        """Takes a schedule that is better and breaks nothing."""
+        if schedule is None:
+            return
+        value = objective_of(self.fleet, schedule)
+        if value < self.value and not broken(self.fleet, schedule):
+            self.schedule, self.value = schedule, value
+
+    def near(self, bound: int, gap: float) -> bool:
+        """Whether no schedule is better by more than the gap."""
+        return self.schedule is not None and self.value - bound <= gap * abs(self.value)
+
+    @property
+    def of_one_choice(self) -> bool:
+        """Whether each job keeps its choice."""
+        return self.schedule is not None and len(self.schedule) == len(self.fleet.jobs)
 
 
 def _answer(
