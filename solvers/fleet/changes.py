@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solvers.fleet.cpsat import END, LATE, MONEY, POWER, TOTAL_POWER, UNITS, Program, searched
+from solvers.fleet.cpsat import searched
 from solvers.fleet.problem import Fleet
+from solvers.fleet.program import END, LATE, MONEY, POWER, TOTAL_POWER, UNITS, Program
 from solvers.solution import Status
 
 

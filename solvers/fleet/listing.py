@@ -96,7 +96,7 @@ def listed(windows: Windows, order: Sequence[int], cost: Floats) -> Schedule | N
 
 
 def first_come(fleet: Fleet) -> Schedule | None:
-    """What people do: jobs in the order of their release, each its fastest choice, as soon as can be.
+    """What people do: jobs in the order of release, each its fastest choice, as soon as can be.
 
     None: the horizon or the money is over before every job has run. Of several equally fast choices
     the first is taken; deadlines that must be held are.

@@ -155,7 +155,9 @@ def _moved(windows: Windows, prices: Prices, pairs: tuple[Ints, Ints], length: f
     slopes = {
         "units": units, "power": power, "total_power": everywhere, "money": money, "late": late,
     }  # fmt: skip
-    return Prices(**{name: _stepped(getattr(prices, name), slopes[name], length) for name in slopes})
+    return Prices(
+        **{name: _stepped(getattr(prices, name), slopes[name], length) for name in slopes}
+    )
 
 
 def _stepped(price: Any, slope: Any, length: float) -> Any:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -225,7 +226,7 @@ def _broken_by(fleet: Fleet, schedule: Schedule, job: int) -> Iterator[str]:
         return
     if len(runs) > jobs.segments[job] or len({int(choices.cluster[r.choice]) for r in runs}) > 1:
         yield f"job {job} has more segments than it may"
-    if any(one.end != two.start for one, two in zip(runs, runs[1:], strict=False)):
+    if any(one.end != two.start for one, two in pairwise(runs)):
         yield f"job {job} pauses"
     if runs[0].start < jobs.release[job] or runs[-1].end > min(fleet.horizon, jobs.latest[job]):
         yield f"job {job} runs outside of its time"

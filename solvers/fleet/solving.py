@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solvers.fleet.cpsat import Program, searched
+from solvers.fleet.cpsat import searched
 from solvers.fleet.listing import first_come, packed
 from solvers.fleet.pricing import priced
 from solvers.fleet.problem import (
@@ -19,6 +19,7 @@ from solvers.fleet.problem import (
     objective_of,
     without_dominated,
 )
+from solvers.fleet.program import Program
 from solvers.fleet.recreating import recreated
 from solvers.fleet.windows import Windows
 from solvers.solution import Solution, Status
@@ -49,30 +50,43 @@ def solve(
     back = {row: at for at, row in enumerate(rows.tolist())}
     best.offer(start and tuple(replace(run, choice=back[run.choice]) for run in start))
     best.offer(first_come(small))
-    found = priced(small, gap, started + seconds / 2)
-    if found.bound > found.most:
-        return _answer(None, np.inf, 0, Status.INFEASIBLE, started)
-    best.offer(found.schedule)
-    bound = found.bound
-    if not best.near(bound, gap):
-        begin = best.schedule if best.of_one_choice else found.schedule
-        enough = bound / (1 - gap) if gap < 1 else np.inf
-        best.offer(recreated(Windows(small), begin, enough, started + seconds / 2, seed))
-    if not best.near(bound, gap):
+    bound = _by_prices(small, best, gap, started + seconds / 2, seed)
+    if bound is not None and not best.near(bound, gap):
         left = seconds - (time.perf_counter() - started)
-        ended = searched(
-            Program(small), seconds=left, gap=gap, bound=bound, start=best.schedule, seed=seed
-        )
-        if ended.status is Status.INFEASIBLE:
-            return _answer(None, np.inf, 0, Status.INFEASIBLE, started)
-        bound = max(bound, ended.bound)
-        best.offer(ended.schedule)
+        bound = _by_program(small, best, gap, left, bound, seed)
+    if bound is None:
+        return _answer(None, np.inf, 0, Status.INFEASIBLE, started)
     if best.schedule is None:
         return _answer(None, np.inf, bound, Status.TIME_LIMIT, started)
     early = packed(small, best.schedule)
     value, whole = objective_of(small, early), _renamed(early, rows)
     status = Status.OPTIMAL if bound >= value else Status.FEASIBLE
     return _answer(whole, value, min(bound, value), status, started)
+
+
+def _by_prices(fleet: Fleet, best: _Best, gap: float, until: float, seed: int) -> int | None:
+    """A bound, and better schedules; None: it is proved that there is none."""
+    found = priced(fleet, gap, until)
+    if found.bound > found.most:
+        return None
+    best.offer(found.schedule)
+    if not best.near(found.bound, gap):
+        begin = best.schedule if best.of_one_choice else found.schedule
+        best.offer(recreated(Windows(fleet), begin, found.bound / (1 - gap), until, seed))
+    return found.bound
+
+
+def _by_program(
+    fleet: Fleet, best: _Best, gap: float, seconds: float, bound: int, seed: int
+) -> int | None:
+    """The same of the constraint program, which knows a bound."""
+    ended = searched(
+        Program(fleet), seconds=seconds, gap=gap, bound=bound, start=best.schedule, seed=seed
+    )
+    if ended.status is Status.INFEASIBLE:
+        return None
+    best.offer(ended.schedule)
+    return max(bound, ended.bound)
 
 
 def _renamed(schedule: Schedule, rows: Ints) -> Schedule:

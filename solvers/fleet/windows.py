@@ -139,4 +139,5 @@ class Windows:
         sums = np.zeros((len(rows), fleet.horizon + 1), dtype=np.int64)
         np.cumsum(full, axis=1, out=sums[:, 1:])
         inside = np.take_along_axis(sums, self.ends[rows], axis=1) - sums[:, :-1]
-        return (inside == 0) & self.allowed[rows]
+        fits: Bools = (inside == 0) & self.allowed[rows]
+        return fits

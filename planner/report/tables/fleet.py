@@ -7,14 +7,23 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.base.units import plain, plural, show_percent, show_seconds, show_watt_hours, show_watts
+from planner.base.units import (
+    plain,
+    plural,
+    show_percent,
+    show_seconds,
+    show_watt_hours,
+    show_watts,
+)
 from planner.report.tables.tables import indented, section, table
 from planner.results.words import mesh_words
 from planner.studies.fleet.answer import FleetResult, JobRow, Late, Totals
 
 _NONE = "-"
-_NUMBERS = ("chips", "start", "end", "deadline", "late", "money", "energy", "power", "priority", "used",
-            "peak", "most power", "jobs late", "late days", "last end")  # fmt: skip
+_NUMBERS = (
+    "chips", "start", "end", "deadline", "late", "money", "energy", "power", "priority", "used",
+    "peak", "most power", "jobs late", "late days", "last end",
+)  # fmt: skip
 
 
 def fleet_view(result: FleetResult) -> RenderableType:
@@ -62,7 +71,9 @@ def _energy(kwh: float) -> str:
 def job_cells(result: FleetResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows of the table of jobs; a job that changes its size has a row per size."""
     priced = any(job.money is not None for job in result.jobs)
-    header = ("job", "cluster", "chips", "start", "end", "deadline", "late", "energy", "power", "plan")
+    header: tuple[str, ...] = (
+        "job", "cluster", "chips", "start", "end", "deadline", "late", "energy", "power", "plan",
+    )  # fmt: skip
     if priced:
         header = (*header[:7], "money", *header[7:])
     rows = []
@@ -161,12 +172,12 @@ def _cause(late: Late, job: JobRow) -> str:
 def notes(result: FleetResult) -> Iterator[str]:
     """What the figures mean."""
     yield (
-        f"Days count from 0, on a grid of {show_seconds(result.grid_s)}; run times are rounded up to it. "
-        "Late days count each job's priority."
+        f"Days count from 0, on a grid of {show_seconds(result.grid_s)}; run times are rounded up "
+        "to it. Late days count each job's priority."
     )
     if result.second:
         proved = "proved" if result.second_proved else "not proved to be the least"
-        yield f"Of the schedules that are no later, this one has the least {result.second} ({proved})."
+        yield f"Of the schedules that are no later, this has the least {result.second} ({proved})."
     yield (
         f"Plans: the exact fronts of days and energy of {plural(result.solved, 'question')}, "
         f"{result.choices:,} choices; scheduled in {result.seconds:.1f} s."
@@ -176,7 +187,9 @@ def notes(result: FleetResult) -> Iterator[str]:
 def _without(result: FleetResult) -> RenderableType:
     """Where there is no schedule."""
     if not result.impossible:
-        return Text("no schedule was found within the time limit; more of --time-limit may find one")
+        return Text(
+            "no schedule was found within the time limit; more of --time-limit may find one"
+        )
     parts: list[RenderableType] = [Text("no schedule is possible, proved", style="bold")]
     parts.append(indented(result.reasons))
     if result.changes:
@@ -184,5 +197,9 @@ def _without(result: FleetResult) -> RenderableType:
             f"{change.limit}: {change.words}" + ("" if change.proved else " (less may do)")
             for change in result.changes
         ]
-        parts += [Text(), Text("Any one of these makes one possible", style="bold"), indented(lines)]
+        parts += [
+            Text(),
+            Text("Any one of these makes one possible", style="bold"),
+            indented(lines),
+        ]
     return Group(*parts)

@@ -1,4 +1,4 @@
-"""What `planner fleet` answers: who runs where and when, what it costs, and why it is not better."""
+"""What `planner fleet` answers: who runs where and when, at what cost, and why not better."""
 
 from __future__ import annotations
 

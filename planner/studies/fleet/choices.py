@@ -84,7 +84,9 @@ def found_choices(
     for done, (at, site, chips) in enumerate(asked):
         task, place = question.tasks[at], question.sites[site]
         if on_progress is not None:
-            on_progress("plans", done, len(asked), f"{task.name} on {chips:,} chips of {place.name}")
+            on_progress(
+                "plans", done, len(asked), f"{task.name} on {chips:,} chips of {place.name}"
+            )
         fields = question_of(task, place, chips)
         key = repr(sorted(fields.items(), key=lambda item: item[0]))
         if key not in known:

@@ -1,12 +1,12 @@
 """The form of a fleet file: its clusters, its jobs, and what they share.
 
-    days: 60
-    objective: cost
-    clusters:
-      - {name: west, hardware: dgx-h100-ndr, chips: 2048, price_per_chip_hour: 2.5}
-    jobs:
-      - {name: chat, model: llama3-8b, train_tokens: 1e12, deadline: 20d, priority: 3}
-      - {name: code, model: llama3-70b, train_tokens: 5e11, clusters: [west]}
+days: 60
+objective: cost
+clusters:
+  - {name: west, hardware: dgx-h100-ndr, chips: 2048, price_per_chip_hour: 2.5}
+jobs:
+  - {name: chat, model: llama3-8b, train_tokens: 1e12, deadline: 20d, priority: 3}
+  - {name: code, model: llama3-70b, train_tokens: 5e11, clusters: [west]}
 """
 
 from __future__ import annotations

@@ -109,9 +109,7 @@ def _limits(question: FleetQuestion, program: Fleet, seconds: float) -> Iterator
         yield from _limits_of(question, program, at, seconds)
 
 
-def _limits_of(
-    question: FleetQuestion, program: Fleet, at: int, seconds: float
-) -> Iterator[Row]:
+def _limits_of(question: FleetQuestion, program: Fleet, at: int, seconds: float) -> Iterator[Row]:
     """The limits of one cluster."""
     site = question.sites[at]
     yield (

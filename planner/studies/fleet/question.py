@@ -15,8 +15,8 @@ from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
 from planner.base.messages import Origin, mistakes, not_one_of, shown
 from planner.base.units import DAY_S, HOUR_S, show_seconds
-from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.records import cluster_named, located
+from planner.question.request import ARGUMENTS, Request, request_from
 from planner.studies.fleet.form import (
     COST,
     LATENESS,
@@ -156,9 +156,7 @@ def read_fleet(path: Path, changed: Mapping[str, Any]) -> FleetQuestion:
         InputError: One line per mistake.
     """
     data, text = read_yaml_text(path)
-    origin = Origin(
-        file=str(path), content=text.content, arguments=frozenset(changed), dashes=True
-    )
+    origin = Origin(file=str(path), content=text.content, arguments=frozenset(changed), dashes=True)
     data = {**data, **changed}
     if isinstance(jobs := data.get("jobs"), list):
         data["jobs"] = [located(job, path) if isinstance(job, dict) else job for job in jobs]
@@ -220,7 +218,7 @@ def _named_twice(form: FleetForm, origin: Origin) -> Iterator[str]:
         names = [one.name for one in entries]
         for at, name in enumerate(names):
             if name in names[:at]:
-                yield f"{origin.label([what, at, 'name'])}: {shown(name)} is taken; each needs its own"
+                yield f"{origin.label([what, at, 'name'])}: {shown(name)} is there twice"
 
 
 def _objective_problems(form: FleetForm, origin: Origin) -> Iterator[str]:
@@ -243,7 +241,7 @@ def _objective_problems(form: FleetForm, origin: Origin) -> Iterator[str]:
         form.objective == WEIGHTED and weights is not None and weights.lateness > 0
     )
     if late and not any(job.deadline is not None for job in form.jobs):
-        yield f"{origin.label(['objective'])}: {form.objective}: no job has a deadline to be late for"
+        yield f"{origin.label(['objective'])}: {form.objective}: no job has a deadline"
     if weights is not None and not (weights.cost or weights.energy or weights.lateness):
         yield f"{origin.label(['weights'])}: all are 0; give one that is more"
 
@@ -280,7 +278,8 @@ def _site(form: ClusterForm) -> Site:
     record = cluster_named(form.hardware)
     if form.chips > record.max_chips:
         raise InputError(
-            f"chips: {form.chips:,} is more than {record.name} is modelled for ({record.max_chips:,})"
+            f"chips: {form.chips:,} is more than {record.name} is modelled for "
+            f"({record.max_chips:,})"
         )
     chips, name = _domain(form, record)
     if form.chips % chips:
@@ -322,7 +321,9 @@ def _task(form: FleetForm, at: int, sites: Sequence[Site], grid: tuple[float, in
         for name, why in _OWN_OF_FLEET.items()
         if name in own
     ]
-    refused += [f"clusters: {not_one_of(one, names)}" for one in job.clusters or () if one not in names]
+    refused += [
+        f"clusters: {not_one_of(one, names)}" for one in job.clusters or () if one not in names
+    ]
     segments = _segments(job)
     if refused:
         raise InputError("\n".join(refused))

@@ -48,9 +48,7 @@ def _job_row(
     )
 
 
-def _shares(
-    question: FleetQuestion, choices: Sequence[Choice], runs: Sequence[Run]
-) -> list[float]:
+def _shares(question: FleetQuestion, choices: Sequence[Choice], runs: Sequence[Run]) -> list[float]:
     """The share of its choice's whole run that each segment takes; of one segment all of it."""
     if len(runs) == 1:
         return [1.0]

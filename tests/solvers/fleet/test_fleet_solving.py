@@ -11,7 +11,6 @@ from solvers.fleet.solving import solve
 from solvers.solution import Status
 
 
-
 @each("seed", range(40))
 def test_the_best_schedule_is_that_of_all_schedules(seed: int) -> None:
     fleet = random_fleet(seed)
