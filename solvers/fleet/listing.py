@@ -89,7 +89,7 @@ class Board:
         return tuple(self.runs[job] for job in sorted(self.runs)) if whole else None
 
 
-def listed(windows: Windows, order: Sequence[int], cost: Floats) -> Schedule | None:
+def in_order(windows: Windows, order: Sequence[int], cost: Floats) -> Schedule | None:
     """The schedule that an order makes; None: some job no longer fits."""
     board = Board(windows)
     return None if board.fill(order, cost) else board.schedule
@@ -105,13 +105,23 @@ def first_come(fleet: Fleet) -> Schedule | None:
     fastest = np.zeros(len(fleet.choices), dtype=np.bool_)
     for job in range(len(fleet.jobs)):
         rows = fleet.rows_of(job)
-        rows = rows[fleet.choices.units[rows] <= fleet.units[fleet.choices.cluster[rows]]]
+        rows = rows[fits_alone(fleet)[rows]]
         if len(rows):
             fastest[rows[int(fleet.choices.steps[rows].argmin())]] = True
     order = np.argsort(fleet.jobs.release, kind="stable").tolist()
     board = Board(windows, fastest)
     ends = np.where(windows.allowed, windows.ends, np.inf)
     return None if board.fill(order, ends) else board.schedule
+
+
+def fits_alone(fleet: Fleet) -> Bools:
+    """(c,) which choices hold and draw no more than there is."""
+    choices = fleet.choices
+    power = fleet.power[choices.cluster]
+    fits = choices.units <= fleet.units[choices.cluster]
+    fits &= (power == UNLIMITED) | (choices.power <= power)
+    fits &= (fleet.total_power == UNLIMITED) | (choices.power <= fleet.total_power)
+    return np.asarray(fits)
 
 
 def packed(fleet: Fleet, schedule: Schedule) -> Schedule:

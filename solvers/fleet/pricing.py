@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.fleet.listing import listed
+from solvers.fleet.listing import in_order
 from solvers.fleet.problem import UNLIMITED, Fleet, Ints, Schedule, objective_of
 from solvers.fleet.windows import Floats, Prices, Windows
 
@@ -127,7 +127,7 @@ def _try(windows: Windows, cost: Floats, starts: Ints, rows: Ints, found: Priced
     middle = starts + fleet.choices.steps[rows] / 2
     for order in (starts, middle, windows.ends[rows, starts]):
         for costs in (cost, windows.own):
-            schedule = listed(windows, np.argsort(order, kind="stable").tolist(), costs)
+            schedule = in_order(windows, np.argsort(order, kind="stable").tolist(), costs)
             if schedule is None:
                 continue
             value = objective_of(fleet, schedule)

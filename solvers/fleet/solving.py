@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from solvers.fleet.cpsat import searched
-from solvers.fleet.listing import first_come, packed
+from solvers.fleet.listing import first_come, fits_alone, packed
 from solvers.fleet.pricing import priced
 from solvers.fleet.problem import (
-    UNLIMITED,
     Fleet,
     Ints,
     Schedule,
@@ -137,9 +136,4 @@ def _possible(fleet: Fleet) -> bool:
     last = np.minimum(fleet.horizon, jobs.latest)[choices.job]
     fits = jobs.release[choices.job] + choices.steps <= last
     fits |= jobs.segments[choices.job] > 1
-    fits &= choices.units <= fleet.units[choices.cluster]
-    limited = fleet.power[choices.cluster] != UNLIMITED
-    fits &= ~limited | (choices.power <= fleet.power[choices.cluster])
-    if fleet.total_power != UNLIMITED:
-        fits &= choices.power <= fleet.total_power
-    return len(np.unique(choices.job[fits])) == len(jobs)
+    return len(np.unique(choices.job[fits & fits_alone(fleet)])) == len(jobs)

@@ -134,7 +134,7 @@ def _totals(result: FleetResult) -> RenderableType:
 
 def _total_cells(name: str, totals: Totals | None) -> tuple[str, ...]:
     if totals is None:
-        return (name, "does not end within the days", "", "", "", "")
+        return (name, "cannot be held within the limits", "", "", "", "")
     return (
         name,
         _money(totals.money),

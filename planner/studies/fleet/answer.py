@@ -187,7 +187,7 @@ class FleetResult(Shown):
         jobs, clusters: Rows.
         totals: Of the schedule; None without one.
         usual: Of first come, first served, each job its fastest plan; None where that does not
-            end within the days or the budget.
+            end within the days, the power or the budget; deadlines may be missed.
         late: Why jobs are late.
         reasons: Why nothing is possible, in sentences.
         changes: Then: what would make it so.

@@ -90,7 +90,7 @@ def found_choices(
         fields = question_of(task, place, chips)
         key = repr(sorted(fields.items(), key=lambda item: item[0]))
         if key not in known:
-            known[key] = solve(fields)
+            known[key] = _solved(solve, fields, f"jobs: {task.name} on {place.name}")
         answer = known[key]
         if answer.diagnosis is not None:
             missing.setdefault((at, site), answer.diagnosis.explanation)
@@ -98,6 +98,15 @@ def found_choices(
     have = {(one.task, one.site) for one in choices}
     kept = {pair: why for pair, why in missing.items() if pair not in have}
     return Found(choices=tuple(choices), missing=kept, solved=len(known))
+
+
+def _solved(solve: Solve, fields: Mapping[str, Any], label: str) -> SolveResult:
+    """The answer of a question; a refusal names the job and the cluster."""
+    try:
+        return solve(fields)
+    except InputError as error:
+        lines = str(error).split("\n")
+        raise InputError("\n".join(f"{label}: {line}" for line in lines)) from error
 
 
 def question_of(task: Task, site: Site, chips: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from frozen_records import dataclass
 from hardware_db import Cluster
+from planner.assumptions.file_kinds import with_command
 from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
 from planner.base.messages import Origin, mistakes, not_one_of, shown
@@ -156,6 +157,8 @@ def read_fleet(path: Path, changed: Mapping[str, Any]) -> FleetQuestion:
         InputError: One line per mistake.
     """
     data, text = read_yaml_text(path)
+    if mistaken := with_command(data, "a fleet file", "fleet"):
+        raise InputError(f"{path}: {mistaken}")
     origin = Origin(file=str(path), content=text.content, arguments=frozenset(changed), dashes=True)
     data = {**data, **changed}
     if isinstance(jobs := data.get("jobs"), list):
