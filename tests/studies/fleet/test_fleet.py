@@ -12,9 +12,12 @@ from cli.command import planner as command
 from support.cases import each
 
 import planner
+from planner.answers.fleet import solve_fields
 from planner.report.charts.fleet import fleet_picture
 from planner.report.drawing.chart import Bar, Line
 from planner.studies.fleet.answer import FleetResult
+from planner.studies.fleet.choices import found_choices
+from planner.studies.fleet.program import program_of
 from planner.studies.fleet.question import fleet_from
 from solvers.fleet.enumeration import least
 from strict_yaml.writing import dump
@@ -221,10 +224,6 @@ def test_the_command(tmp_path: Any) -> None:
 
 def test_the_arrays_are_those_of_the_answer() -> None:
     """Every schedule of the arrays, against the answer for the file."""
-    from planner.answers.fleet import solve_fields
-    from planner.studies.fleet.choices import found_choices
-    from planner.studies.fleet.program import program_of
-
     question = fleet_from(FLEET)
     choices = found_choices(question, solve_fields).choices
     found = least(program_of(question, choices, hard=False))
