@@ -265,9 +265,10 @@ def large_fleet(jobs: int, chips: int, objective: str) -> dict[str, Any]:
     """Jobs that together need a good half of a cluster within its days."""
     fields = made_fleet(0, jobs, objective=objective, chips=chips)
     rng = np.random.default_rng(1)
-    scale = chips / 128
+    scale = chips / 256
     for job in fields["jobs"]:
         job["train_tokens"] *= scale * float(rng.choice((0.5, 1.0)))
+        job["deadline"] = float(rng.integers(20, 39))
         job["sizes"] = [chips // size for size in (256, 128, 64, 32, 16, 8, 4)]
     return {**fields, "defaults": {"batch_tokens": "4Mi"}}
 

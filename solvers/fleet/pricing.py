@@ -21,7 +21,7 @@ from solvers.fleet.listing import in_order
 from solvers.fleet.problem import UNLIMITED, Fleet, Ints, Schedule, objective_of
 from solvers.fleet.windows import Floats, Prices, Windows
 
-_ROUNDS = 600
+_ROUNDS, _ROUNDS_PER_JOB = 600, 15
 _TRIED_EVERY = 10
 _STALLED = 20
 _QUICK = 3
@@ -65,7 +65,8 @@ def priced(fleet: Fleet, gap: float, deadline: float) -> Priced:
     prices = _free(fleet)
     floor = _floor(fleet)
     reach, stalled, best, kept = 0.0, 0, -math.inf, prices
-    while found.rounds < _ROUNDS and not _done(found, gap, deadline):
+    rounds = min(_ROUNDS, _ROUNDS_PER_JOB * len(fleet.jobs))
+    while found.rounds < rounds and not _done(found, gap, deadline):
         cost = windows.priced(prices)
         least, rows, starts = windows.cheapest(cost)
         least = np.where(fleet.jobs.segments == 1, least, floor)

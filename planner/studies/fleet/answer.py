@@ -193,7 +193,6 @@ class FleetResult(Shown):
         changes: Then: what would make it so.
         solved, choices: Questions that were solved for plans, and the plans to choose from.
         seconds: Wall time of the scheduling.
-        assumed: What was assumed, in sentences.
     """
 
     status: str
@@ -215,7 +214,6 @@ class FleetResult(Shown):
     solved: int = 0
     choices: int = 0
     seconds: float = 0.0
-    assumed: tuple[str, ...] = ()
 
     @property
     def impossible(self) -> bool:

@@ -15,7 +15,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from planner.base.fields import choice
+from planner.base.errors import InputError
+from planner.base.fields import choice, refusal
+from planner.base.units import DAY_S, parse_seconds
 from planner.question.fields import Amount, Money, NameOrPath, Pue, Seconds, Watts, Whole
 
 COST, ENERGY, LATENESS, WEIGHTED = "cost", "energy", "lateness", "weighted"
@@ -28,10 +30,21 @@ Name = Annotated[str, Field(min_length=1, max_length=60)]
 def _days(value: Any) -> Any:
     """Plain numbers are days, and text has a unit: `20d`, `36h`."""
     plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return value * 86400.0 if plain else value
+    return value * DAY_S if plain else value
+
+
+def _start(value: Any) -> Any:
+    """The same, where day 0 is allowed."""
+    if not isinstance(value, str):
+        return _days(value)
+    try:
+        return parse_seconds(value, "start")
+    except InputError as error:
+        raise refusal(str(error).removeprefix("start: ")) from error
 
 
 Days = Annotated[Seconds, BeforeValidator(_days)]
+Start = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_start)]
 Priority = Annotated[int, Field(ge=1, le=MOST_PRIORITY)]
 
 
@@ -67,7 +80,7 @@ class JobForm(BaseModel):
     deadline: Days | None = Field(
         default=None, description="From day 0: 20d, 36h, or a number of days. Default: none."
     )
-    start: Days | None = Field(default=None, description="Not before: 5d. Default: day 0.")
+    start: Start = Field(default=0.0, description="Not before: 5d, or a number of days.")
     priority: Priority = Field(
         default=1, description="How often a day late counts in the lateness of the fleet."
     )

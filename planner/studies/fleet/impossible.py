@@ -31,7 +31,7 @@ def smallest_changes(
     if not reasons:
         names = ", ".join(dict.fromkeys(change.limit for change in changes))
         reasons = (
-            (f"each of these alone is one limit too many: {names}",)
+            (f"the limits cannot all be kept at once; each of these alone could give way: {names}",)
             if changes
             else ("no change of one limit alone was found that makes a schedule possible",)
         )

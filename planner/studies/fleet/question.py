@@ -335,9 +335,9 @@ def _task(form: FleetForm, at: int, sites: Sequence[Site], grid: tuple[float, in
         {**own, **site_fields(sites[used[0]])}, ARGUMENTS, needed=("model", "train_tokens")
     )
     grid_s, steps = grid
-    release = math.ceil((job.start or 0.0) / grid_s - _ROUNDING)
+    release = math.ceil(job.start / grid_s - _ROUNDING)
     if release >= steps:
-        raise InputError(f"start: {show_seconds(job.start or 0.0)} is after the last day")
+        raise InputError(f"start: {show_seconds(job.start)} is after the last day")
     deadline = None if job.deadline is None else math.floor(job.deadline / grid_s + _ROUNDING)
     if deadline is not None and deadline <= release:
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from planner.studies.fleet.question import fleet_from
 from solvers.fleet.enumeration import least
 from strict_yaml.writing import dump
 
+ROOT = Path(__file__).parents[3]
 SITE = {"name": "west", "hardware": "dgx-h100-ndr", "chips": 16, "price_per_chip_hour": 2.0}
 JOB = {"model": "gpt3-125m", "batch_tokens": "512Ki"}
 FLEET: dict[str, Any] = {
@@ -217,9 +219,22 @@ def test_the_command(tmp_path: Any) -> None:
     fields = json.loads(known.out)
     assert fields["objective"] == late().objective
     assert len(fields["jobs"]) == 2
+    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    named = page.partition("## `planner fleet`")[2].partition("\n## ")[0]
+    assert [key for key in keys_of(fields) if f"`{key}`" not in named] == []
     impossible = command("fleet", str(path), "--objective", "cost")
     assert impossible.code == 3
     assert "deadlines: every deadline" in impossible.out
+
+
+def keys_of(value: Any) -> set[str]:
+    """All keys of a JSON document, without those that every one has and those of a mesh."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value))
+    if not isinstance(value, dict):
+        return set()
+    own = {key for key in value if key not in ("schema_version", "versions")}
+    return own.union(*(keys_of(value[key]) for key in own - {"plan"}))
 
 
 def test_the_arrays_are_those_of_the_answer() -> None:
