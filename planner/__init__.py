@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from planner.answers.explained import compare as compare
     from planner.answers.explained import explain as explain
     from planner.answers.exported import export_file as export_file
+    from planner.answers.fleet import fleet as fleet
     from planner.answers.run.outage import solve_down as solve_down
     from planner.answers.run.phases import solve_phases as solve_phases
     from planner.answers.varying.vary import vary as vary
@@ -52,6 +53,7 @@ __all__ = [
     "explain",
     "export_file",
     "feasible",
+    "fleet",
     "goodput",
     "ridgelines",
     "solve",
@@ -73,6 +75,7 @@ _HOME = {
     "export_file": "answers.exported",
     "collective_front": "collectives.questions.fronts",
     "compare": "answers.explained",
+    "fleet": "answers.fleet",
     "feasible": "studies.feasibility.asking",
     "goodput": "studies.run.asking",
     "ridgelines": "studies.ridgeline.asking",

@@ -53,6 +53,16 @@ KINDS: dict[str, Kind] = {
         ),
         "planner evaluate takes it, with --row",
     ),
+    "fleet": Kind(
+        "a fleet file",
+        _telling("days grid weights clusters jobs defaults"),
+        "planner fleet takes it",
+    ),
+    "fleet-answer": Kind(
+        "the answer of planner fleet",
+        _telling("totals usual late reasons changes second solved"),
+        _PLOT.format("fleet"),
+    ),
     "evaluation": Kind(
         "the answer of planner evaluate",
         _telling("mesh step_time_s breakdown fits memory_limit_bytes warnings"),

@@ -305,7 +305,7 @@ def schema(  # the flag is there because every command takes it
         str | None,
         typer.Argument(
             help="chip, like-chip, cluster, like-cluster, calibration, reference, model, job, "
-            "plan, graph, assumptions or workload."
+            "plan, fleet, graph, assumptions or workload."
         ),
     ] = None,
     *,
@@ -322,6 +322,7 @@ def schema(  # the flag is there because every command takes it
     from planner.network.topology.custom import GraphFile  # noqa: PLC0415
     from planner.question.files.plan_models import PlanFile  # noqa: PLC0415
     from planner.question.request import Request  # noqa: PLC0415
+    from planner.studies.fleet.form import fleet_schema  # noqa: PLC0415
     from planner.studies.rack.model.workload_file import workload_schema  # noqa: PLC0415
 
     schemas = {
@@ -329,6 +330,7 @@ def schema(  # the flag is there because every command takes it
         **models_db.json_schemas(),
         "job": Request.model_json_schema(),
         "plan": PlanFile.model_json_schema(),
+        "fleet": fleet_schema(),
         "graph": GraphFile.model_json_schema(),
         "assumptions": changes_schema(),
         "workload": workload_schema(),

@@ -36,6 +36,7 @@ app = typer.Typer(
         export="export:export",
         targets="targets:targets",
         check="check:check",
+        fleet="fleet:fleet",
         feasible="feasible:feasible",
         goodput="goodput:goodput",
         ridgeline="ridgeline:ridgeline",

@@ -22,6 +22,7 @@ from planner.report.tables.down import down_view
 from planner.report.tables.explain import explain_view
 from planner.report.tables.export import export_view
 from planner.report.tables.feasible import feasible_view
+from planner.report.tables.fleet import fleet_view
 from planner.report.tables.goodput_over_chips import goodput_view
 from planner.report.tables.phases import phases_view
 from planner.report.tables.screen import evaluate_screen, solve_screen
@@ -33,6 +34,7 @@ from planner.results.export import ExportResult
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 from planner.studies.feasibility.answer import FeasibleResult
+from planner.studies.fleet.answer import FleetResult
 from planner.studies.run.answer import RunResult
 
 
@@ -74,3 +76,4 @@ _register(VaryResult, vary_view)
 _register(PhasesResult, phases_view)
 _register(DownResult, down_view)
 _register(RunResult, goodput_view)
+_register(FleetResult, fleet_view)

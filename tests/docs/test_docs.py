@@ -157,6 +157,7 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
     write_node(tmp_path / "outputs")
     shutil.copy(ROOT / "tests/models_db/hub/configs/qwen3-8b.json", tmp_path / "config.json")
     shutil.copy(ROOT / "tests/evidence/failure_log/made.csv", tmp_path / "failures.csv")
+    shutil.copy(ROOT / "tests/answers/files/fleet.yaml", tmp_path)
     for launch in ("megatron/uneven/run.sh", "deepspeed/dense-sharded/ds_config.json"):
         shutil.copy(ROOT / "tests" / "frameworks" / "export" / "golden" / launch, tmp_path)
     examples = []

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Session", "Stage", "TimeLimitError",
     "__version__", "collective_front", "compare", "evaluate", "explain", "export_file",
-    "feasible", "goodput", "ridgelines", "solve", "solve_down", "solve_phases", "vary",
+    "feasible", "fleet", "goodput", "ridgelines", "solve", "solve_down", "solve_phases", "vary",
 ]  # fmt: skip
 
 

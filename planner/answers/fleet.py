@@ -1,0 +1,64 @@
+"""`planner.fleet`: jobs that share clusters, each with the plan, the chips and the time it gets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from planner.answers.api import solve_request
+from planner.base.errors import InputError
+from planner.base.progress import NotedProgress
+from planner.question.request import request_from
+from planner.results.result import SolveResult
+from planner.studies.fleet.answer import FleetResult
+from planner.studies.fleet.planning import Effort, plan_fleet
+from planner.studies.fleet.question import FleetQuestion, fleet_from, read_fleet
+
+
+def fleet(
+    source: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    time_limit: float = 60.0,
+    gap: float = 0.0,
+    on_progress: NotedProgress | None = None,
+    **fields: Any,
+) -> FleetResult:
+    """Which plan each of some jobs takes, on how many chips of which cluster, and when.
+
+    Args:
+        source: A fleet file, or its fields as a mapping; None: all are given by name.
+        time_limit: Seconds of wall time that one search for a schedule may take.
+        gap: The relative gap at which it may end, e.g. 0.01.
+        on_progress: Called with (what, done, of, note).
+        **fields: Fields of a fleet file that replace those of the source (`planner schema fleet`).
+
+    Raises:
+        InputError: The fleet cannot be asked for as it is; one line per mistake.
+    """
+    if isinstance(source, Mapping) or source is None:
+        question = fleet_from({**(source or {}), **fields})
+    else:
+        question = read_fleet(Path(source), fields)
+    return fleet_of(question, time_limit=time_limit, gap=gap, on_progress=on_progress)
+
+
+def fleet_of(
+    question: FleetQuestion,
+    *,
+    time_limit: float,
+    gap: float,
+    on_progress: NotedProgress | None = None,
+) -> FleetResult:
+    """`fleet` for a checked fleet."""
+    if not time_limit > 0:
+        raise InputError(f"time_limit: {time_limit:g}: must be greater than 0")
+    if not 0 <= gap < 1:
+        raise InputError(f"gap: {gap:g}: must be a share from 0 to less than 1")
+    return plan_fleet(question, solve_fields, Effort(seconds=time_limit, gap=gap), on_progress)
+
+
+def solve_fields(fields: Mapping[str, Any]) -> SolveResult:
+    """The plans of one job on so many chips; the one place where a fleet asks for a solve."""
+    return solve_request(request_from(fields))

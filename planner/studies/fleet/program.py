@@ -1,0 +1,125 @@
+"""The fleet as arrays of whole numbers, and what their units are.
+
+Money is in hundredths, energy in kWh, power in steps of 100 W; needs are rounded up and limits
+down, so that what the arrays allow is allowed. Times are steps of the grid, rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from planner.base.arrays import FloatArray as Floats
+from planner.base.units import DAY_S
+from planner.cost.goodput.goodput import usual_upkeep
+from planner.studies.fleet.choices import Choice
+from planner.studies.fleet.form import COST, ENERGY, WEIGHTED
+from planner.studies.fleet.question import FleetQuestion
+from solvers.fleet.problem import UNLIMITED, Choices, Fleet, Ints, Jobs
+
+POWER_W = 100.0
+MONEY = 0.01
+SCALE = 100.0
+"""Of the objectives `cost` and `weighted`: hundredths, as money."""
+_WORK = 10**9
+_EXACT = 1e-9
+
+
+def program_of(question: FleetQuestion, choices: Sequence[Choice], *, hard: bool) -> Fleet:
+    """The arrays of a fleet.
+
+    Args:
+        question: The fleet.
+        choices: Of all jobs, by job.
+        hard: Whether deadlines have to be held.
+    """
+    return Fleet(
+        jobs=_jobs(question, hard=hard),
+        choices=_rows(question, choices, question.objective),
+        units=np.array([site.units for site in question.sites], dtype=np.int64),
+        power=np.array([_limit(site.form.max_power, POWER_W) for site in question.sites]),
+        total_power=_limit(question.form.max_power, POWER_W),
+        money=_limit(question.form.budget, MONEY),
+        horizon=question.steps,
+    )
+
+
+def _limit(value: float | None, unit: float) -> int:
+    return UNLIMITED if value is None else math.floor(value / unit * (1 + _EXACT))
+
+
+def _jobs(question: FleetQuestion, *, hard: bool) -> Jobs:
+    tasks, steps = question.tasks, question.steps
+    deadline = np.array([steps if one.deadline is None else one.deadline for one in tasks])
+    priority = np.array([one.form.priority if one.deadline is not None else 0 for one in tasks])
+    day = 1.0
+    if question.objective == WEIGHTED:
+        day = question.weights.lateness * SCALE * question.grid_s / DAY_S
+    weight = np.rint(priority * day) if question.counts_lateness else np.zeros(len(tasks))
+    return Jobs(
+        release=np.array([one.release for one in tasks], dtype=np.int64),
+        deadline=deadline.astype(np.int64),
+        weight=weight.astype(np.int64),
+        latest=deadline.astype(np.int64) if hard else np.full(len(tasks), steps, dtype=np.int64),
+        work=np.full(len(tasks), _WORK, dtype=np.int64),
+        segments=np.array([one.segments for one in tasks], dtype=np.int64),
+    )
+
+
+def _rows(question: FleetQuestion, choices: Sequence[Choice], objective: str) -> Choices:
+    steps = np.array([one.days for one in choices]) * DAY_S / question.grid_s
+    money = np.array([one.money or 0.0 for one in choices]) / MONEY
+    value = _values(question, choices, objective)
+    rate = _up(_WORK / steps)
+    restart = np.array([_restart_steps(question, one) for one in choices])
+    return Choices(
+        job=np.array([one.task for one in choices], dtype=np.int64),
+        cluster=np.array([one.site for one in choices], dtype=np.int64),
+        steps=np.maximum(1, -(-_WORK // rate)),
+        units=np.array([one.units for one in choices], dtype=np.int64),
+        power=_up(np.array([one.power_w for one in choices]) / POWER_W),
+        money=_up(money),
+        value=np.rint(value).astype(np.int64),
+        rate=rate,
+        lost=_up(rate * restart),
+        step_money=_up(money / steps),
+        step_value=np.rint(value / steps).astype(np.int64),
+    )
+
+
+def _up(values: Floats) -> Ints:
+    """Rounded up, but for what floating point may have added."""
+    return np.asarray(np.ceil(values * (1 - _EXACT) - _EXACT), dtype=np.int64)
+
+
+def _restart_steps(question: FleetQuestion, choice: Choice) -> float:
+    """Steps in which a job that was resized does not work: its restart."""
+    own = question.tasks[choice.task].request.restart
+    return (usual_upkeep().restart_s if own is None else own) / question.grid_s
+
+
+def _values(question: FleetQuestion, choices: Sequence[Choice], objective: str) -> Floats:
+    """(c,) what each choice adds to an objective beside lateness."""
+    money = np.array([one.money or 0.0 for one in choices]) / MONEY
+    energy = np.array([one.energy_kwh for one in choices])
+    if objective == COST:
+        return money
+    if objective == ENERGY:
+        return energy
+    if objective == WEIGHTED:
+        weights = question.weights
+        return weights.cost * money * MONEY * SCALE + weights.energy * energy * SCALE
+    return np.zeros(len(choices))
+
+
+def second_of(question: FleetQuestion) -> str:
+    """What decides between schedules that are equally late: cost, or energy without prices."""
+    return COST if question.priced else ENERGY
+
+
+def by_second(fleet: Fleet, question: FleetQuestion, choices: Sequence[Choice], late: int) -> Fleet:
+    """The program that looks for the least of `second_of` among schedules with no more lateness."""
+    return replace(fleet, choices=_rows(question, choices, second_of(question)), most_late=late)
