@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, Literal
 
@@ -129,11 +132,19 @@ class LocalWorkers(Workers):
     def _connected(self) -> Any:
         distributed = imported("distributed")
         if self._cluster is None:
-            self._cluster = distributed.LocalCluster(
-                n_workers=self.count, threads_per_worker=1, processes=True, dashboard_address=None,
+            self._cluster = self._started(distributed)
+        return distributed.Client(self._cluster, timeout=_CONNECT_S, set_as_default=False)
+
+    def _started(self, distributed: Any) -> Any:
+        """A cluster whose workers begin to start; Ctrl-C is for this process, not for them."""
+        logging.getLogger("asyncio").addFilter(_of_ours)
+        with _interruptions_wait():
+            cluster = distributed.LocalCluster(
+                n_workers=0, threads_per_worker=1, processes=True, dashboard_address=None,
                 silence_logs=50, preload=[PRELOADED],
             )  # fmt: skip
-        return distributed.Client(self._cluster, timeout=_CONNECT_S)
+        cluster.scale(self.count)
+        return cluster
 
     def refill(self) -> None:
         """Asks for the workers that are missing."""
@@ -148,16 +159,38 @@ class LocalWorkers(Workers):
         return True
 
     def close(self) -> None:
-        """Ends the processes."""
+        """Ends the processes at once: what they are at is not wanted any more."""
         super().close()
         cluster, self._cluster = self._cluster, None
         if cluster is not None:
-            processes = list(_processes(cluster))
-            with suppress(Exception):  # those that do not end by themselves are ended below
-                cluster.close(timeout=_CLOSE_S)
-            for process in processes:
+            for process in _processes(cluster):
                 with suppress(Exception):  # it has ended
                     process.kill()
+            cluster.shutdown_on_close = False  # not once more at the end of the program
+            with suppress(Exception):  # nothing runs there any more
+                cluster.close(timeout=_CLOSE_S)
+
+
+def _of_ours(record: logging.LogRecord) -> bool:
+    """Whether a line of the log is to be seen: not that workers ended by us did not start."""
+    return "Nanny" not in record.getMessage()
+
+
+@contextmanager
+def _interruptions_wait() -> Iterator[None]:
+    """Inside of it Ctrl-C waits, and threads that start there never hear it, nor do their children.
+
+    So a worker that starts is not broken by it at any time, and whoever runs the study ends it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it would let interruptions in when it starts later
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _processes(cluster: Any) -> Iterator[Any]:
