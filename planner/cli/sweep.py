@@ -11,7 +11,8 @@ app = typer.Typer(
         run="sweep_run:run",
         status="sweep_status:status",
         table="sweep_table:table",
+        plot="sweep_plot:plot",
     ),
     no_args_is_help=True,
-    help="One question for thousands of values of its fields, resumable: run, status, table.",
+    help="One question for thousands of values of its fields, resumable: run, status, table, plot.",
 )

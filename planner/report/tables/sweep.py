@@ -21,6 +21,7 @@ _NONE = "-"
 _SHOWN = 3
 _HOUR_S = 3600.0
 _UNITS = {"_s": show_seconds, "_j": show_joules, "_bytes": show_bytes}
+_WRITTEN = {"_per_s": "1/s", "_s": "s", "_j": "J", "_bytes": "B", "_w": "W", "_mwh": "MWh"}
 _SHARES = ("mfu", "hfu", "gap", "share")
 
 
@@ -37,6 +38,17 @@ def value_words(name: str, value: Any) -> str:
         if last.endswith(ending) and not last.endswith("per_s"):
             return show(value)
     return f"{value:,}" if isinstance(value, int) else plain(value, 4)
+
+
+def column_words(name: str) -> str:
+    """`step time (s)`: the name of a column for people; fields of the question stay as they are."""
+    where, _, last = name.rpartition(".")
+    if where not in ("best", "training_run") and not where.startswith("best."):
+        return name
+    for ending, unit in _WRITTEN.items():
+        if last.endswith(ending):
+            return f"{last.removesuffix(ending).replace('_', ' ')} ({unit})"
+    return last.replace("_", " ")
 
 
 def status_view(result: SweepResult) -> RenderableType:
@@ -136,3 +148,13 @@ def rows_view(
     )
     note = f"{more:,} more rows: --rows, or --csv for all" if more else ""
     return Group(table, *([Text(), Text(note)] if note else []))
+
+
+def picture_view(
+    title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]], most: int = 40
+) -> RenderableType:
+    """The table of what a picture shows."""
+    more = len(rows) - most
+    table = SplitTable(header, rows[:most], by=header[:1], right=header[1:])
+    note = [Text(), Text(f"{more:,} more rows")] if more > 0 else []
+    return Group(section(title, table), *note)

@@ -44,6 +44,7 @@ _OWN: dict[str, Cell] = {
     "status": lambda row: row.status or "to do",
     "version": lambda row: row.version,
     "cpu_s": lambda row: row.cpu_s if row.status else None,
+    "value": lambda row: row.answer.get("objective"),
     "plan": _plan,
     "front_plans": lambda row: len((row.answer.get("front") or {}).get("plans", [])) or None,
     "reason": lambda row: row.answer.get("reason") if row.status in FAILED
