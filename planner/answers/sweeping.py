@@ -6,16 +6,80 @@ import os
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from planner.answers.api import solve_request
 from planner.base.errors import InputError
 from planner.base.frozen import thawed
 from planner.base.messages import one_line
-from planner.question.request import Request, request_from
+from planner.base.progress import NotedProgress
+from planner.question.request import request_from
+from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.kept import kept_of
 from planner.studies.sweep.question.keys import answering_version
+from planner.studies.sweep.question.study import Study, study_of
+from planner.studies.sweep.running.run import Run, run_study
+from planner.studies.sweep.running.workers import GivenWorkers, LocalWorkers
 from planner.studies.sweep.store import Solved
+
+
+def sweep(
+    axes: Mapping[str, Any] | None = None,
+    *,
+    together: Sequence[Mapping[str, Any]] = (),
+    points: Sequence[Mapping[str, Any]] = (),
+    where: Sequence[str] = (),
+    store: str | Path | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    refresh: bool = False,
+    on_progress: NotedProgress | None = None,
+    **fields: Any,
+) -> SweepResult:
+    """The best plan for each of very many questions; the result is read when it is looked at.
+
+    Args:
+        axes: Values by field, each crossed with each: `{"chips": [8, 16], "memory.bandwidth":
+            ["1x", "2x"], "fix.pp": [1, 2]}`; a range is `{"from": 8, "to": 512, "factor": 2}`.
+        together: Groups of fields that move together: `[{"seq_len": [4096, 8192], "batch_tokens":
+            ["1Mi", "2Mi"]}]`.
+        points: Fields of points, one by one; crossed with the axes.
+        where: Conditions, e.g. `"batch_tokens / seq_len >= chips"`; other points are left out.
+        store: Of the answers, e.g. `study.db`: a call that was ended goes on with it. None: a
+            temporary one, which goes with the result.
+        client: A `distributed.Client` of yours; None: processes of this machine.
+        workers: How many of these; None: one per core.
+        refresh: Whether answers of another version of the program are asked for again.
+        on_progress: Called with (what, done, of, note).
+        **fields: Fields that all questions have, as of `planner.solve`.
+
+    Raises:
+        InputError: A question cannot be asked as it is, or the store cannot be used.
+        UnfinishedError: Workers are gone for good; what was solved is stored.
+    """
+    study = study_of(fields, cross=axes or {}, zipped=together, points=points, where=where)
+    if client is not None and workers is not None:
+        raise InputError("workers: the client has its own; leave one of the two out")
+    run = Run(
+        solve=solve_in_order,
+        workers=LocalWorkers(workers) if client is None else GivenWorkers(client),
+        refresh=refresh,
+        on_progress=on_progress,
+    )
+    return swept(study, None if store is None else Path(store), run)
+
+
+def swept(study: Study, store: Path | None, run: Run) -> SweepResult:
+    """A study that was run; arguments and errors as of `sweep`."""
+    if store is not None:
+        run_study(study, store, run)
+        return SweepResult(store)
+    folder = TemporaryDirectory(prefix="planner-sweep-")
+    path = Path(folder.name) / "study.db"
+    run_study(study, path, run)
+    return SweepResult(path, kept=folder)
 
 
 def solve_in_order(questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Solved]:
@@ -51,8 +115,7 @@ def _solved(key: str, fields: Mapping[str, Any]) -> Solved:
 def _answer(fields: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Status, answer and counts of a question."""
     try:
-        request: Request = request_from(fields)
-        result = solve_request(request)
+        result = solve_request(request_from(fields))
     except InputError as error:
         return "refused", {"reason": one_line(str(error))}, {}
     except (KeyboardInterrupt, SystemExit):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isclose
 from typing import Any
 
@@ -37,11 +38,14 @@ def _ordered(groups: Sequence[str]) -> list[str]:
 
 def keys_of(looks: dict[str, Look], name: str, kind: str) -> tuple[Key, ...]:
     """The legend of groups of a column."""
-    return tuple(
-        Key(words=f"{column_words(name)} {group}" if at == 0 else group, tone=tone, shape=shape, kind=kind,
-            hatch=hatch if kind == "bar" else "", faint=kind == "bar")
-        for at, (group, (tone, shape, hatch)) in enumerate(looks.items())
-    )  # fmt: skip
+    of_bars = kind == "bar"
+    found = [
+        Key(words=group, tone=tone, shape=shape, kind=kind, hatch=hatch if of_bars else "",
+            faint=of_bars)
+        for group, (tone, shape, hatch) in looks.items()
+    ]  # fmt: skip
+    first = replace(found[0], words=f"{column_words(name)} {found[0].words}")
+    return first, *found[1:]
 
 
 def beside(name: str, values: Sequence[Any]) -> Axis:
@@ -85,8 +89,7 @@ def places(values: Sequence[Any], name: str) -> tuple[dict[Any, float], Axis]:
         ticks = tuple((float(value), value_words(name, value)) for value in there) if few else ()
         return (
             {value: float(value) for value in there},
-            Axis(label=column_words(name), low=axis.low, high=axis.high, logarithmic=axis.logarithmic,
-                 ticks=ticks),
+            replace(axis, ticks=ticks),
         )  # fmt: skip
     return {value: float(at + 1) for at, value in enumerate(there)}, beside(name, there)
 
