@@ -356,6 +356,11 @@ class Store:
             yield from map(_row, page)
             place = page[-1][0]
 
+    def results(self) -> int:
+        """How many there are, of all versions and of questions that no point asks any more too."""
+        with self._told():
+            return int(self._db.execute("SELECT count(*) FROM result").fetchone()[0])
+
     def result(self, key: str, version: str) -> tuple[str, dict[str, Any]] | None:
         """Status and answer of a question in this version, if there is one."""
         with self._told():

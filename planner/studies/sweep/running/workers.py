@@ -356,5 +356,6 @@ def _options(form: ClusterFile) -> Mapping[str, Any]:
 def configured() -> Iterator[None]:
     """Inside of it Dask is set up for solves: long, of one thread, on workers that may die."""
     dask = imported("dask")
+    imported("distributed")  # its own settings are there before they are changed for a while
     with dask.config.set(_SETTINGS):
         yield
