@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from frozen_records import dataclass
-from planner.base.errors import UnfinishedError
+from planner.base.errors import PlannerError, UnfinishedError
 from planner.base.progress import NotedProgress
 from planner.studies.sweep.places import check_local, holding
 from planner.studies.sweep.question.keys import Keys, answering_version
@@ -61,14 +61,26 @@ def run_study(study: Study, path: Path, run: Run) -> Counts:
     with holding(path), Store(path, write=True) as store:
         if existed:
             store.check()
-        _fill(store, study, run.on_progress)
-        if run.retry:
-            store.drop_failed()
+        try:
+            _fill(store, study, run.on_progress)
+            if run.retry:
+                store.drop_failed()
+            counts = store.counts(answering_version())
+            left = counts.points - counts.done + (counts.stale if run.refresh else 0)
+            if left:
+                _solve(store, run, left)
+            return store.counts(answering_version())
+        except UnfinishedError as error:
+            raise UnfinishedError(f"{error}; {_kept(store)}; the same command goes on") from error
+
+
+def _kept(store: Store) -> str:
+    """What is stored when a run stops."""
+    try:
         counts = store.counts(answering_version())
-        left = counts.points - counts.done + (counts.stale if run.refresh else 0)
-        if left:
-            _solve(store, run, left)
-        return store.counts(answering_version())
+    except PlannerError:  # it is the store that cannot be used
+        return "what was stored stays"
+    return f"{counts.done:,} of {counts.points:,} points are stored"
 
 
 def _fill(store: Store, study: Study, on_progress: NotedProgress | None) -> None:
@@ -98,16 +110,9 @@ def _solve(store: Store, run: Run, left: int) -> None:
         engine = Engine(store, todo, left, run.solve, run.workers, run.on_progress)
         try:
             engine.run()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, UnfinishedError):
             engine.drain()
             raise
-        except UnfinishedError as error:
-            engine.drain()
-            counts = store.counts(answering_version())
-            raise UnfinishedError(
-                f"{error}\n{counts.done:,} of {counts.points:,} points are stored; the same "
-                "command goes on"
-            ) from error
         finally:
             run.workers.close()
 

@@ -26,6 +26,7 @@ _CLOSE_S = 3.0
 _MISSING = "sweep: needs Dask: pip install 'parallelism-planner[sweep]'"
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": 3,
+    "distributed.admin.low-level-log-length": 10,  # else 1,000 messages of each worker are kept
     "distributed.admin.tick.limit": "1h",  # a long solve holds the lock of Python
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.target": False,
