@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from planner.base.errors import InputError
+from planner.base.files import is_folder
 from planner.base.messages import one_line
 
 _MOUNTS = Path("/proc/self/mounts")
@@ -39,8 +40,10 @@ def check_local(path: Path, mounts: Path = _MOUNTS) -> None:
         mounts: What lists the file systems; where there is no such list, nothing is known.
 
     Raises:
-        InputError: It lies on one.
+        InputError: It lies on one, or it is a folder.
     """
+    if is_folder(path):
+        raise InputError(f"{one_line(str(path))}: cannot be written (it is a folder)")
     kind = _kind_of(path, mounts)
     if kind in _NETWORK:
         raise InputError(

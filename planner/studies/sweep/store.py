@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from planner.base.errors import InputError, UnfinishedError
-from planner.base.files import is_file, is_folder, similar_file
+from planner.base.files import is_file, similar_file
 from planner.base.messages import one_line
 from planner.studies.sweep.places import locked_by
 
@@ -124,9 +124,6 @@ class Store:
         self._name = one_line(str(path))
         if not write and not is_file(path):
             raise InputError(f"{self._name}: there is no such store{similar_file(path)}")
-        if write and (is_folder(path) or not is_folder(path.parent)):
-            reason = "it is a folder" if is_folder(path) else "no such file or directory"
-            raise InputError(f"{self._name}: cannot be written ({reason})")
         with self._told():
             self._db = self._opened(write=write)
 
@@ -274,8 +271,8 @@ class Store:
         with self.writing() as database:
             before = database.total_changes
             database.executemany(
-                "INSERT OR IGNORE INTO result (key, version, status, answer, cpu_s, run, at) "
-                "VALUES (?, ?, ?, ?, ?, ?, datetime('now'))",
+                "INSERT INTO result (key, version, status, answer, cpu_s, run, at) VALUES "
+                "(?, ?, ?, ?, ?, ?, datetime('now')) ON CONFLICT (key, version) DO NOTHING",
                 rows,
             )
             return database.total_changes - before

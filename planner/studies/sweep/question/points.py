@@ -13,6 +13,7 @@ from planner.question.asked import BY_NAME
 from planner.question.changes.changes import fields_of, leaf_of
 from planner.question.changes.texts import with_changes
 from planner.question.kinds.kind import needed_in
+from planner.question.records import cluster_named, model_named
 from planner.question.request import Request, request_from
 from planner.studies.sweep.question.study import FIX, Study
 
@@ -52,7 +53,7 @@ def points_of(study: Study) -> Iterator[Point]:
     """
     names = study.names
     paths = [name for name in names if name not in BY_NAME and not name.startswith(FIX)]
-    known = _Paths(paths)
+    known = _Records(paths)
     for place, rows in enumerate(product(*(group.rows for group in study.groups))):
         row = (value for part in rows for value in part)
         values = {name: one for name, one in zip(names, row, strict=True) if one is not None}
@@ -115,23 +116,28 @@ def _stays(study: Study, values: Mapping[str, Any], request: Request) -> bool:
     return True
 
 
-class _Paths:
-    """Paths of `--set` that are axes: those that a record lacks are refused before a solve."""
+class _Records:
+    """Names of models and clusters, and paths of `--set` that are axes, checked before a solve."""
 
     def __init__(self, paths: list[str]) -> None:
         self._paths = paths
         self._seen = set[tuple[str, str]]()
+        self._named = set[str]()
 
     def check(self, request: Request) -> None:
-        """Looks the paths up in the records of a question, once for each pair of them.
+        """Looks names and paths up, once for each pair of a model and a cluster.
 
         Raises:
             InputError: One is unknown.
         """
         pair = (request.model, request.hardware)
-        if not self._paths or pair in self._seen:
+        if request.pools is not None or pair in self._seen:
             return
-        leaves = fields_of(*pair)[0]
+        for load, name in ((model_named, request.model), (cluster_named, request.hardware)):
+            if name not in self._named:
+                load(name)
+                self._named.add(name)
+        leaves = fields_of(*pair)[0] if self._paths else []
         for path in self._paths:
             leaf_of(path, leaves)
         self._seen.add(pair)

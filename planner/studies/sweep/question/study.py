@@ -259,37 +259,38 @@ def study_schema() -> dict[str, Any]:
     from planner.question.request import Request  # noqa: PLC0415  (numpy; only where it is printed)
 
     fields = Request.model_json_schema()["properties"]
-    own = {name: field for name, field in fields.items() if name not in _SEVERAL}
-    end = {"type": ["number", "string"]}
-    ends = {"from": end, "to": end, "step": end, "factor": end}
-    ranged = {
+    own = [name for name in fields if name not in _SEVERAL]
+    ranged = {"$ref": "#/$defs/range"}
+    axes = {
         "type": "object",
-        "properties": ends,
+        "properties": {
+            name: {"anyOf": [{"type": "array", "items": _of(name), "minItems": 1}, ranged]}
+            for name in own
+        },
+        "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, ranged]},
+    }
+    schema = StudyFile.model_json_schema()
+    said, group = schema["properties"], {"$ref": "#/$defs/axes"}
+    job = {name: _of(name) for name in fields}
+    said["job"] |= {"properties": job, "additionalProperties": False}
+    said["cross"] = {**group, "description": said["cross"]["description"]}
+    said["zip"]["anyOf"] = [group, {"type": "array", "items": group}]
+    said["list"]["items"] = {"type": "object", "properties": {name: _of(name) for name in own}}
+    values = {f"field_{name}": field for name, field in fields.items()}
+    return {**schema, "$defs": {"range": _range_schema(), "axes": axes, **values}}
+
+
+def _of(name: str) -> dict[str, str]:
+    """Where the schema of a field stands."""
+    return {"$ref": f"#/$defs/field_{name}"}
+
+
+def _range_schema() -> dict[str, Any]:
+    end = {"type": ["number", "string"]}
+    return {
+        "type": "object",
+        "properties": {"from": end, "to": end, "step": end, "factor": end},
         "additionalProperties": False,
         "required": ["from", "to"],
         "oneOf": [{"required": ["step"]}, {"required": ["factor"]}],
     }
-    axes = {
-        "type": "object",
-        "properties": {
-            name: {
-                "description": field.get("description", ""),
-                "anyOf": [{"type": "array", "items": _plain(field), "minItems": 1}, ranged],
-            }
-            for name, field in own.items()
-        },
-        "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, ranged]},
-    }
-    point = {"type": "object", "properties": own, "additionalProperties": True}
-    schema = StudyFile.model_json_schema()
-    said = schema["properties"]
-    said["job"] |= {"properties": fields, "additionalProperties": False}
-    said["cross"] |= axes
-    said["zip"]["anyOf"] = [axes, {"type": "array", "items": axes}]
-    said["list"]["items"] = point
-    return schema
-
-
-def _plain(field: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of one value of a field, without what is said of the field."""
-    return {key: value for key, value in field.items() if key not in ("description", "title")}

@@ -23,6 +23,7 @@ PRELOADED = "planner.studies.sweep.running.warming"
 _CONNECT_S = 15.0
 _ASK_S = 10.0
 _CLOSE_S = 3.0
+_NO_PAGE = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 _MISSING = "sweep: needs Dask: pip install 'parallelism-planner[sweep]'"
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": 3,
@@ -141,8 +142,8 @@ class LocalWorkers(Workers):
         logging.getLogger("asyncio").addFilter(_of_ours)
         with _interruptions_wait():
             cluster = distributed.LocalCluster(
-                n_workers=0, threads_per_worker=1, processes=True, dashboard_address=None,
-                silence_logs=50, preload=[PRELOADED],
+                n_workers=0, threads_per_worker=1, processes=True, silence_logs=50,
+                preload=[PRELOADED], scheduler_kwargs=_NO_PAGE,
             )  # fmt: skip
         cluster.scale(self.count)
         return cluster
