@@ -66,9 +66,7 @@ def run(
 
       planner sweep run study.yaml -o study.db
 
-      planner sweep run study.yaml -o study.db --scheduler tcp://10.0.0.1:8786
-
-      planner sweep run study.yaml -o study.db --cluster slurm.yaml
+      planner sweep run study.yaml -o study.db --refresh --workers 4
     """  # fmt: skip
     from planner.studies.sweep.question.study import read_study  # noqa: PLC0415  (numpy; not for --help)
 

@@ -55,7 +55,7 @@ def table(
 
       planner sweep table study.db --columns model,chips,best.step_time_s --csv table.csv
 
-      planner sweep table study.db --where "best.mfu > 0.4" --sort -best.mfu --rows 10
+      planner sweep table study.db --where "chips == 16" --sort -best.mfu --rows 10
 
       planner sweep table study.db --columns list
     """  # fmt: skip

@@ -68,7 +68,7 @@ def status_view(result: SweepResult) -> RenderableType:
         rows.append(
             ("stale", f"{counts.stale:,} of another version; sweep run --refresh asks again")
         )
-    rows.append(("CPU", f"{counts.cpu_s / _HOUR_S:.3g} h"))
+    rows.append(("CPU", _hours(counts.cpu_s)))
     if running := result.running:
         rows.append(("running", running))
     reasons = result.reasons() if counts.failed else []
