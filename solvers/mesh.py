@@ -7,6 +7,11 @@ front covers cannot improve it and is never opened. Corners of -inf make it a pl
 search; both return the same optimum and the same front, because a node is dropped only when found
 points are no worse than everything in it. Nodes may nest: opening one may run a search over the
 nodes inside it with the same running front.
+
+Of candidates with equal objectives the one with the least label stays. Where corners lie below
+every candidate by more than rounding, no candidate that equals a point of the front is dropped, so
+the front is the same, labels included, in whatever order nodes are opened and whatever was known
+before.
 """
 
 from __future__ import annotations
@@ -91,14 +96,31 @@ class RunningFront:
         return covered(self.points, points)
 
     def add(self, points: Points, labels: Index) -> None:
-        """Merges (c, d) points; of equal points the earliest added stays."""
+        """Merges (c, d) points; of equal points that with the least label stays."""
         fresh = ~self.hides(points)
-        if not fresh.any():
-            return
-        merged = np.concatenate([self.points, points[fresh]])
-        names = np.concatenate([self.labels, labels[fresh]])
-        keep = nondominated(merged)
-        self.points, self.labels = merged[keep], names[keep]
+        if fresh.any():
+            merged = np.concatenate([self.points, points[fresh]])
+            names = np.concatenate([self.labels, labels[fresh]])
+            keep = nondominated(merged)
+            self.points, self.labels = merged[keep], names[keep]
+        self._name_by_least(points, labels)
+
+    def _name_by_least(self, points: Points, labels: Index) -> None:
+        """Points of the front take the labels of their equals that are less than their own."""
+        some = np.flatnonzero(np.isin(points[:, 0], self.points[:, 0]))
+        points, labels = points[some], labels[some]
+        for place in np.flatnonzero(np.isin(self.points[:, 0], points[:, 0])).tolist():
+            equal = labels[(points == self.points[place]).all(axis=1)]
+            if len(equal):
+                self.labels[place] = min(self.labels[place].tolist(), _least(equal).tolist())
+
+
+def _least(labels: Index) -> Index:
+    """(k,) the least of (n, k) labels, the first column most significant."""
+    for column in range(labels.shape[1]):
+        labels = labels[labels[:, column] == labels[:, column].min()]
+    least: Index = labels[0]
+    return least
 
 
 def search_front(
@@ -108,6 +130,7 @@ def search_front(
     *,
     batch: int = 2048,
     seeds: int = 512,
+    first: Index | None = None,
     deadline: float | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> FrontSolution:
@@ -121,6 +144,8 @@ def search_front(
         batch: Nodes opened at a time.
         seeds: Nodes opened first: the best few by each objective, so that the front prunes early;
             0 where opened nodes may come `again`.
+        first: Nodes that are opened with those, where good candidates are looked for; they change
+            what is opened and when, and nothing of what is found.
         deadline: Value of `time.perf_counter` after which no further nodes are opened.
         on_progress: Called with (nodes settled, nodes in all) after every batch.
 
@@ -131,10 +156,10 @@ def search_front(
     if corners.ndim != 3 or np.isnan(corners).any():
         raise ValueError("corners must be a (nodes, corners, objectives) array without NaN")
     counts: dict[str, int] = {"nodes": len(corners), "nodes_dropped_by_bound": 0, "evaluated": 0}
-    queue = _seeded_order(corners, seeds)
-    at, rest = 0, queue[:0]
+    queue, picked = _seeded_order(corners, seeds, first)
+    at, rest, early = 0, queue[:0], max(seeds, picked)
     while at < len(queue) and (deadline is None or time.perf_counter() < deadline):
-        before, wanted = at, seeds if at == 0 and seeds else batch
+        before, wanted = at, early if at == 0 and early else batch
         alive, at = _next_alive(front, corners, queue, at, wanted)
         counts["nodes_dropped_by_bound"] += at - before - len(alive)
         if len(alive):
@@ -205,15 +230,21 @@ def _lowest(points: Points, corners: Corners) -> npt.NDArray[np.float64]:
     return lowest
 
 
-def _seeded_order(corners: Corners, seeds: int) -> Index:
-    """All nodes by their least first objective, but the best few of every objective first."""
+def _seeded_order(corners: Corners, seeds: int, first: Index | None) -> tuple[Index, int]:
+    """All nodes by their least first objective, but some first, and how many these are.
+
+    Those are the best few of every objective, and the given ones.
+    """
     least = corners.min(axis=1)
     orders = [np.argsort(of_one, kind="stable") for of_one in least.T]
     share = max(seeds // len(orders), 1) if seeds else 0
     picked = np.zeros(len(least), dtype=np.bool_)
     for order in orders:
         picked[order[:share]] = True
-    return np.concatenate([picked.nonzero()[0], orders[0][~picked[orders[0]]]])
+    if first is not None:
+        picked[first] = True
+    early = picked.nonzero()[0]
+    return np.concatenate([early, orders[0][~picked[orders[0]]]]), len(early)
 
 
 def _absorb(front: RunningFront, opened: Opened, counts: dict[str, int]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -27,6 +28,7 @@ from planner.search.uniform.engine import UniformSpace
 
 if TYPE_CHECKING:  # a question loads its own space alone: the rest is much of a short command
     from planner.search.uneven.front import OnPoint
+    from planner.search.uniform.session import Session
 
 __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]
 
@@ -34,18 +36,21 @@ __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "sol
 def solve(
     *,
     on_progress: Progress | None = None,
+    session: Session | None = None,
     **fields: Unpack[SolveFields],
 ) -> SolveResult:
     """The proven optimal plan for a job on a cluster, and the exact Pareto front.
 
     Args:
         on_progress: Called with (what, done, of) while the search runs.
+        session: What this question shares with those asked before it; the answer is the same
+            without, but for its counts and its time.
         **fields: Fields of the question, e.g. `model="llama2-13b"` (`docs/files.md`).
 
     Raises:
         InputError: The question cannot be asked as it is; the message says what is allowed.
     """
-    return solve_request(request_from(fields), on_progress)
+    return solve_request(request_from(fields), on_progress, session=session)
 
 
 def evaluate(source: str | Path | Plan, **fields: Unpack[EvaluateFields]) -> EvaluateResult:
@@ -88,6 +93,7 @@ def solve_request(
     on_progress: Progress | None = None,
     origin: Origin = ARGUMENTS,
     on_point: OnPoint | None = None,
+    session: Session | None = None,
 ) -> SolveResult:
     """`solve` for a validated request.
 
@@ -97,6 +103,7 @@ def solve_request(
         origin: Names its fields in messages.
         on_point: With uneven stages called with (plan, seconds, joules) of every point of the
             front that is proved.
+        session: See `solve`.
 
     Raises:
         InputError: The question cannot be asked as it is.
@@ -105,9 +112,9 @@ def solve_request(
         from planner.answers.resuming import narrowed, with_run_noted  # noqa: PLC0415  (start-up)
 
         asked, run = narrowed(request, origin)
-        found = solve_request(asked, on_progress, origin, on_point)
+        found = solve_request(asked, on_progress, origin, on_point, session)
         return with_run_noted(request, origin, run, found)
-    result = solved(request, on_progress, origin, on_point)
+    result = solved(request, on_progress, origin, on_point, session)
     if not request.set:
         return result
     from planner.answers.notes.changes import with_changes_noted  # noqa: PLC0415  (start-up)
@@ -116,7 +123,11 @@ def solve_request(
 
 
 def solved(
-    request: Request, on_progress: Progress | None, origin: Origin, on_point: OnPoint | None
+    request: Request,
+    on_progress: Progress | None,
+    origin: Origin,
+    on_point: OnPoint | None,
+    session: Session | None = None,
 ) -> SolveResult:
     """The answer as the search has it, whether changes of the question move it or not.
 
@@ -139,6 +150,7 @@ def solved(
         from planner.search.machines.joint import machines_of  # noqa: PLC0415  (start-up)
 
         machines = machines_of(request, options_of(request), limits, origin, deadline)
+        machines = replace(machines, session=session)
         return solve_machines(machines, started, on_progress)
     resolved = resolve(request, origin)
     allocation = _allocation(resolved, origin)
@@ -152,6 +164,7 @@ def solved(
         chips=resolved.counts,
         columns=request.compared,
         deadline=deadline,
+        session=session,
     )
     if kind is Kind.UNEVEN:
         from planner.answers.spaces.uneven import solve_uneven  # noqa: PLC0415  (start-up)

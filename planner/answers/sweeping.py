@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from planner.base.frozen import thawed
 from planner.base.messages import one_line
 from planner.base.progress import NotedProgress
 from planner.question.request import request_from
+from planner.search.uniform.session import Session
 from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.kept import kept_of
 from planner.studies.sweep.question.keys import answering_version
@@ -85,18 +87,31 @@ def swept(study: Study, store: Path | None, run: Run) -> SweepResult:
 def solve_in_order(questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Solved]:
     """What a worker does with a batch: solves its questions in their order.
 
-    Neighbours in a batch are neighbours in the study, mostly of one model on one cluster.
+    Neighbours in a batch are neighbours in the study, mostly of one model on one cluster: they
+    share a session, which stays in the thread for the next batch. No answer depends on it.
 
     Args:
         questions: Key and fields of each.
     """
-    return [_solved(key, fields) for key, fields in questions]
+    session = _session()
+    return [_solved(key, fields, session) for key, fields in questions]
 
 
-def _solved(key: str, fields: Mapping[str, Any]) -> Solved:
+_OF_THREAD = threading.local()
+
+
+def _session() -> Session:
+    """That of this thread: a session is not for several threads at once."""
+    if not hasattr(_OF_THREAD, "session"):
+        _OF_THREAD.session = Session()
+    found: Session = _OF_THREAD.session
+    return found
+
+
+def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
     """One question; what goes wrong with it is its result."""
     started, wall = time.process_time(), time.perf_counter()
-    status, answer, counts = _answer(fields)
+    status, answer, counts = _answer(fields, session)
     return Solved(
         key=key,
         version=answering_version(),
@@ -112,10 +127,12 @@ def _solved(key: str, fields: Mapping[str, Any]) -> Solved:
     )
 
 
-def _answer(fields: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+def _answer(
+    fields: Mapping[str, Any], session: Session
+) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Status, answer and counts of a question."""
     try:
-        result = solve_request(request_from(fields))
+        result = solve_request(request_from(fields), session=session)
     except InputError as error:
         return "refused", {"reason": one_line(str(error))}, {}
     except (KeyboardInterrupt, SystemExit):

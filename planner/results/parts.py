@@ -187,6 +187,9 @@ class MachineSearch:
             found before, of any machine, excludes.
         evaluated: Plans costed in full.
         front: Plans of the front on this machine.
+
+    What was found before decides how many are excluded and costed: answers that differ in that
+    alone are equal.
     """
 
     words: str
@@ -194,8 +197,8 @@ class MachineSearch:
     limited_by: str
     chip_counts: int
     partial_plans: int
-    bound: int
-    evaluated: int
+    bound: int = field(compare=False)
+    evaluated: int = field(compare=False)
     front: int
 
     def to_dict(self) -> dict[str, Any]:

@@ -134,12 +134,17 @@ class Candidates:
             see `planner.search.uniform.engine.UniformSpace`.
         front_counts: The same for the rest of the front.
         machines: Where PEs or wirings are a decision, what was searched of each machine.
-        seconds: Wall time of the search; answers that differ in it alone are equal.
+        seconds: Wall time of the search.
+
+    Counts and seconds say how the search went, which depends on what was known before it: answers
+    that differ in them alone are equal.
     """
 
-    counts: Mapping[str, Mapping[str, int]] = field(repr=False)
+    counts: Mapping[str, Mapping[str, int]] = field(repr=False, compare=False)
     seconds: float = field(compare=False)
-    front_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
+    front_counts: Mapping[str, Mapping[str, int]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     top: tuple[RankedPlan, ...] = field(default=(), repr=False)
     top_complete: bool = False
     neighbors: Sequence[Neighbor] = field(default=(), repr=False)

@@ -4,7 +4,8 @@ Plans of one mesh and micro-batch that differ in schedule, sharding, placement o
 variants; the best of them stands for all. `dp` and `fsdp` together count as data ranks. The search
 is exact: partial plans, and the plans on them, are opened in the order of their proved lower bounds
 until the next bound is above the last value kept, so nothing left out is better than what is
-listed.
+listed. Of variants as good the one with fewer bytes is named, then the first by its choices: what
+is opened first changes nothing.
 """
 
 from __future__ import annotations
@@ -28,10 +29,15 @@ from planner.search.uniform.space import PartialPlans
 
 _PARTIAL_PLANS_AT_A_TIME = (256, 4096)  # first, later
 _PLANS_AT_A_TIME = 256
-_MET = 8  # plans that are remembered, those asked for among them
+_MET = 8  # plans that are looked for, those asked for among them
 _DIGITS = 9  # of the logarithm of a value: what rounds alike counts as equal
 
 Key = tuple[int, ...]
+Rank = tuple[float, ...]
+_CHOICES = (
+    "fsdp", "schedule", "interleave", "split", "sharding", "sequence_parallel", "cp_mode",
+    "recompute", "offload",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +48,7 @@ class BestFew:
         plans: One row each.
         proved: Whether it is proved that no other mesh and micro-batch has a better plan than the
             last of them; False when time ran out.
-        near: Further plans of other meshes and micro-batches that were met, best first. Others as
-            good may be missing.
+        near: The next best plans of other meshes and micro-batches, best first.
         values: Objective of the plans and those near.
     """
 
@@ -58,27 +63,29 @@ class _Kept:
     """The best plan of each mesh and micro-batch found so far.
 
     Attributes:
-        count: How many are wanted.
-        best: By mesh and micro-batch: (rounded value, bytes per chip), value, plan.
+        best: By mesh and micro-batch: (rounded value, bytes per chip, choices), value, plan.
     """
 
-    count: int
-    best: dict[Key, tuple[tuple[float, float], float, Plan]] = field(default_factory=dict)
+    best: dict[Key, tuple[Rank, float, Plan]] = field(default_factory=dict)
 
     @property
-    def ordered(self) -> list[tuple[tuple[float, float], Key]]:
+    def ordered(self) -> list[tuple[Rank, Key]]:
         """Ranks and keys, best first."""
         return sorted((rank, key) for key, (rank, _, _) in self.best.items())
 
     @property
     def last(self) -> float:
         """What a plan must not exceed to be of interest."""
-        ranked = self.ordered
-        if len(ranked) < self.count:
-            return float("inf")
-        return self.best[ranked[self.count - 1][1]][1] * (1 + SAME)
+        return self.at(_MET)
 
-    def offer(self, key: Key, rank: tuple[float, float], value: float, plan: Plan) -> None:
+    def at(self, count: int) -> float:
+        """What a plan must not exceed to be one of so many."""
+        ranked = self.ordered
+        if len(ranked) < count:
+            return float("inf")
+        return self.best[ranked[count - 1][1]][1] * (1 + SAME)
+
+    def offer(self, key: Key, rank: Rank, value: float, plan: Plan) -> None:
         """Keeps the plan if it is the best of its mesh and micro-batch."""
         if key not in self.best or rank < self.best[key][0]:
             self.best[key] = (rank, value, plan)
@@ -102,8 +109,8 @@ def best_few(
         value: Its objective.
         count: How many are wanted; fewer where the space has fewer.
     """
-    kept = _Kept(count=count)
-    kept.offer(_keys(first)[0], (-np.inf, 0.0), value, first.plan(0))
+    kept = _Kept()
+    kept.offer(_keys(first)[0], (-np.inf,), value, first.plan(0))
     least = values(_flat(nodes.corners), objective, nodes.columns).reshape(nodes.corners.shape[:2])
     least = least.min(axis=1)
     order = np.argsort(least, kind="stable")
@@ -114,7 +121,7 @@ def best_few(
     at, step, proved = 0, _PARTIAL_PLANS_AT_A_TIME[0], True
     while at < len(order) and least[order[at]] <= kept.last:
         if _late(space):
-            proved = False
+            proved = bool(least[order[at]] > kept.at(count))
             break
         chosen = order[at : at + step]
         at, step = at + step, _PARTIAL_PLANS_AT_A_TIME[1]
@@ -176,18 +183,36 @@ def _offer(batch: Batch, objective: Objective, plans: IntArray, kept: _Kept) -> 
         return
     held = batch.peak[opened.labels[at, 1]]
     rounded = np.round(np.log(found[at]), _DIGITS)
-    at = at[np.lexsort((held, rounded))]
+    order = np.lexsort((held, rounded))
+    at, held, rounded = at[order], held[order], rounded[order]
     plans = opened.labels[at, 1]
-    firsts, _ = distinct([column[plans] for column in _columns(batch.space.plans)])
-    firsts.sort()  # the best first
-    keys = _keys(batch.space.plans.take(plans[firsts]))
-    for row, key in zip(firsts.tolist(), keys, strict=True):
-        label = opened.labels[at[row], 1:].tolist()
+    firsts, which = distinct([column[plans] for column in _columns(batch.space.plans)])
+    best = firsts[which]
+    alike = np.flatnonzero((rounded == rounded[best]) & (held == held[best]))
+    chosen = _named(batch, opened.labels[at[alike]], which[alike])
+    rows = alike[chosen]
+    rows.sort()  # the best first
+    keys = _keys(batch.space.plans.take(plans[rows]))
+    for row, key in zip(rows.tolist(), keys, strict=True):
         value = float(found[at[row]])
-        if value > kept.last:
-            continue
-        rank = (round(float(np.log(value)), _DIGITS), float(batch.peak[label[0]]))
-        kept.offer(key, rank, value, batch.plan_at(*label).plan(0))
+        if value <= kept.last:
+            label = opened.labels[at[row]]
+            rank = (float(rounded[row]), float(held[row]), *_choices(batch, label[None])[0])
+            kept.offer(key, rank, value, batch.plan_at(*label[1:].tolist()).plan(0))
+
+
+def _named(batch: Batch, labels: IntArray, which: IntArray) -> IntArray:
+    """Of candidates that are as good in each group, the row of the first by its choices."""
+    order = np.lexsort((*_choices(batch, labels).T[::-1], which))
+    return order[np.unique(which[order], return_index=True)[1]]
+
+
+def _choices(batch: Batch, labels: IntArray) -> IntArray:
+    """(n, k) what says which of some candidates of a mesh and a micro-batch is named."""
+    _, plan, placement, clock = labels.T
+    choices = [getattr(batch.space.plans, name)[plan] for name in _CHOICES]
+    placed = placement - batch.placements.start[batch.space.mesh_id[plan]]
+    return np.stack([*choices, placed, clock], axis=1).astype(np.int64)
 
 
 def _keys(plans: PlanTable) -> list[Key]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray
+from planner.base.arrays import FloatArray, IntArray
 from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.plan import PlanTable
@@ -24,7 +25,7 @@ from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.space import LABEL, Holder, KnownPlans, Labelled, Space
 from solvers.frontier import apart
-from solvers.mesh import FrontSolution, RunningFront, search_front
+from solvers.mesh import FrontSolution, Opened, RunningFront, search_front
 from solvers.solution import Status
 
 _ROUNDING = 1e-12  # points of a front that differ by less are one
@@ -76,7 +77,7 @@ class Driver:
         self.columns, self.on_progress = BOTH, on_progress
         self.front = RunningFront(len(BOTH), LABEL)
         self._holders: dict[int, Labelled] = {}
-        self._opened = 0
+        self._opened = self._spaces = 0
 
     def start_from(
         self, model: CostModel, known: PlanTable, points: FloatArray, columns: Columns
@@ -91,26 +92,40 @@ class Driver:
         """
         self.columns, self.front = columns, RunningFront(len(columns), LABEL)
         labels = np.zeros((len(known), LABEL), dtype=np.int64)
-        labels[:, 0], labels[:, 1] = self._opened, np.arange(len(known))
+        labels[:, 2], labels[:, -1] = np.arange(len(known)), self._opened
         self._holders[self._opened] = KnownPlans(model=model, plans=known)
         self._opened += 1
         self.front.add(points, labels)
 
     def within(
-        self, holder: Holder, corners: FloatArray, at_a_time: int, deadline: float | None
+        self,
+        holder: Holder,
+        corners: FloatArray,
+        nodes: IntArray,
+        at_a_time: int,
+        deadline: float | None,
     ) -> FrontSolution:
-        """Extends the front by the plans of a holder that its corners do not exclude."""
-        number = self._opened
+        """Extends the front by the plans of a holder that its corners do not exclude.
+
+        Args:
+            holder: Of n plans.
+            corners: (n, k, d) their lower bounds.
+            nodes: (n,) the node of the space that each is in.
+            at_a_time: Plans that are opened together.
+            deadline: Value of `time.perf_counter` after which none are.
+        """
+        number, space = self._opened, self._spaces
         self._opened += 1
         self._holders[number] = holder
-        inner = search_front(
-            corners,
-            lambda chosen: holder.open(chosen, number),
-            self.front,
-            batch=at_a_time,
-            deadline=deadline,
-        )
-        used = set(self.front.labels[:, 0].tolist())
+
+        def opened(chosen: IntArray) -> Opened:
+            found = holder.open(chosen, number)
+            count, plan, *rest = found.labels.T
+            labels = [np.full_like(plan, space), nodes[plan], plan, *rest, count]
+            return replace(found, labels=np.stack(labels, axis=1))
+
+        inner = search_front(corners, opened, self.front, batch=at_a_time, deadline=deadline)
+        used = set(self.front.labels[:, -1].tolist())
         self._holders = {at: held for at, held in self._holders.items() if at in used}
         return inner
 
@@ -170,6 +185,7 @@ class Driver:
         if not len(self.front.points):
             self.columns, self.front = space.columns, space.front()
         solution = None
+        self._spaces += 1
         for corners in space.passes(self.front):
             solution = search_front(
                 corners,
@@ -177,6 +193,7 @@ class Driver:
                 self.front,
                 batch=space.at_a_time,
                 seeds=space.seeds,
+                first=space.promising(),
                 deadline=space.deadline,
                 on_progress=progress,
             )
@@ -197,7 +214,7 @@ class Driver:
         labels = self.front.labels[rows].tolist()
         return Found(
             plans=PlanTable.from_plans(
-                [self._holders[at].plan_at(*label).plan(0) for at, *label in labels]
+                [self._holders[at].plan_at(*label).plan(0) for _, _, *label, at in labels]
             ),
             points=self.front.points[rows],
             columns=self.columns,
@@ -206,7 +223,7 @@ class Driver:
             counts=counts,
             misses=misses,
             seconds=seconds,
-            models=tuple(self._holders[at].model for at, *_ in labels),
+            models=tuple(self._holders[at].model for *_, at in labels),
             parts=parts,
         )
 

@@ -9,6 +9,7 @@ Rules about the job drop all meshes or none. All other rules are held against wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.base.vocabulary import CHOICES
 from planner.cost.context import CostModel
 from planner.frameworks.rules import PLACEMENT, Demand, demands_of
-from planner.plan import AXES, COLUMNS, DEFAULT_ORDER, PlanTable
+from planner.plan import AXES, COLUMNS, DEFAULT_ORDER, ZERO3, PlanTable
 from planner.question.options import SpaceOptions
 from planner.schedules import code_of_schedule
 from planner.search.placements.groups import distinct_orders
@@ -89,6 +90,12 @@ def runnable_meshes(
     for demand in demands:
         if demand.rule.field == _OF_MESHES or demand.rule.of_job:
             holds = demand.holds(_plans(columns, every, DEFAULT_ORDER))
+            keep = without(keep, holds, demand.name, tally)
+    gathered = np.full(count, ZERO3)  # what divides its data ranks over fsdp has no other sharding
+    for demand in demands:
+        if demand.rule.of_sharding:
+            plans = replace(_plans(columns, every, DEFAULT_ORDER), sharding=gathered)
+            holds = demand.holds(plans) | (columns["fsdp"] == 1)
             keep = without(keep, holds, demand.name, tally)
     placed = [demand for demand in demands if demand.rule.field == PLACEMENT]
     for holds, demand in zip(_ordered(model, options, placed, columns), placed, strict=True):

@@ -40,8 +40,12 @@ if TYPE_CHECKING:
     from planner.search.driver import Driver
 
 
-LABEL = 4
-"""Integers of a label."""
+LABEL = 6
+"""Integers of a label: space, node, plan, placement, clock, and the number of what holds the plan.
+
+The first two say where in the question a plan stands, the next three where in its node; of plans
+with equal objectives the one with the least label is the answer, whatever was opened before it.
+"""
 
 
 class Labelled(Protocol):
@@ -59,12 +63,12 @@ class Holder(Labelled, Protocol):
     """Plans in nodes."""
 
     def open(self, nodes: IntArray, number: int) -> Opened:
-        """The plans of some nodes, with labels that begin with a number."""
+        """The plans of some nodes, labelled (number, plan, placement, clock)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownPlans:
-    """Plans that are known before a search; the first number of a label is their row.
+    """Plans that are known before a search; the plan of a label is their row.
 
     Attributes:
         model: Their cost model.
@@ -110,6 +114,10 @@ class Space(ABC):
         Raises:
             OutOfTime: The deadline passed.
         """
+
+    def promising(self) -> IntArray | None:
+        """Nodes of the pass that are opened first, as good plans are thought to be in them."""
+        return None
 
     def closed(self, solution: FrontSolution) -> bool:
         """Whether the pass that ended was the last."""

@@ -2,13 +2,16 @@
 
 Where computing hides all communication, many plans take the same time. Of those with the step time
 and the energy of the optimum, the answer is the one with the least communication time (hidden or
-not), then the least memory per chip, then the fewest mesh axes above 1, then the first of the
-space. What differs by less than `SAME` counts as equal: the sums of two plans round differently.
+not), then the least memory per chip, then the fewest mesh axes above 1, then the optimum that the
+search found, which has the least label of its equals (`planner.search.space.LABEL`), then the first
+by its choices. What differs by less than `SAME` counts as equal: the sums of two plans round
+differently. All ties are compared at once, so that nothing depends on the order in which they are
+met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
 import numpy as np
@@ -28,6 +31,7 @@ from planner.search.uniform.nodes import Nodes
 SAME = 1e-9
 _PARTIAL_PLANS_AT_A_TIME = 2048
 _PLANS_AT_A_TIME = 8192
+_CHOICES = tuple(name for name in COLUMNS if name != "order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +55,38 @@ class Ties:
 
     def first(self, found: PlanTable) -> PlanTable:
         """The best of the plans that tie with `found`, a one-row table."""
-        best, nodes = found, self.nodes
+        tables, keys, least = [found], list[FloatArray](), np.inf
+        for ties in self._ties(found):
+            others = ties.take(np.flatnonzero(~_same_as(found, ties)))
+            if len(others) == 0:
+                continue
+            if not keys:
+                keys.append(self._keys(found))
+                least = float(keys[0][0, 0])
+            of_others = self._keys(others)
+            least = min(least, float(of_others[:, 0].min()))
+            near = np.flatnonzero(of_others[:, 0] <= least * (1 + SAME))
+            tables.append(others.take(near))
+            keys.append(of_others[near])
+        if not keys:
+            return found
+        every = PlanTable.joined(tables)
+        return every.take(_first_by(np.concatenate(keys), every))
+
+    def _ties(self, found: PlanTable) -> Iterator[PlanTable]:
+        """The plans that tie, some at a time."""
+        nodes = self.nodes
         reach = self._reach(nodes.corners, nodes.columns)
         alive = np.flatnonzero(reach & (nodes.partial_plans.chips == found.chips[0]))
         if (opened := self.opened) is not None and among(alive, opened.nodes).all():
-            return self._best_of(opened.batch, opened.corners, opened.on(alive), best)
+            yield from self._ties_of(opened.batch, opened.corners, opened.on(alive))
+            return
         space = replace(self.space, columns=(*BOTH, *self.runs), deadline=None)
         for start in range(0, len(alive), _PARTIAL_PLANS_AT_A_TIME):
             chosen = nodes.partial_plans.take(alive[start : start + _PARTIAL_PLANS_AT_A_TIME])
             if (batch := space.batch(chosen)) is not None:
                 corners = batch.corners(bounded=True)
-                best = self._best_of(batch, corners, np.arange(len(corners)), best)
-        return best
+                yield from self._ties_of(batch, corners, np.arange(len(corners)))
 
     def _reach(self, corners: FloatArray, columns: Columns) -> np.ndarray:
         """(n,) where lower bounds leave room for the time and the energy of the optimum."""
@@ -74,23 +98,19 @@ class Ties:
                 room &= low <= value * (1 + SAME)
         return np.asarray(room.any(axis=1))
 
-    def _best_of(
-        self, batch: Batch, corners: FloatArray, plans: IntArray, best: PlanTable
-    ) -> PlanTable:
-        """The best of `best` and the ties among some plans of a batch."""
+    def _ties_of(self, batch: Batch, corners: FloatArray, plans: IntArray) -> Iterator[PlanTable]:
+        """The ties among some plans of a batch."""
         assert batch.candidates is not None
         plans = plans[self._reach(corners[plans], batch.columns)]
         for start in range(0, len(plans), _PLANS_AT_A_TIME):
             rows = batch.candidates.expand(plans[start : start + _PLANS_AT_A_TIME])
             row, clock = np.nonzero(self._tied(batch, rows))
-            tied = replace(
+            yield replace(
                 batch.space.plans.take(rows.plan[row]),
                 order=batch.placements.order[rows.placement[row]],
                 layouts=batch.placements.layouts,
                 clock=batch.clocks[clock],
             )
-            best = self._better(best, tied)
-        return best
 
     def _tied(self, batch: Batch, rows: Rows) -> np.ndarray:
         """(r, k) candidates that take the time and the energy of the optimum, within the limits.
@@ -118,16 +138,6 @@ class Ties:
         )
         return tied if allowed is None else tied & allowed.reshape(shape)
 
-    def _better(self, best: PlanTable, tied: PlanTable) -> PlanTable:
-        """`best`, or the best of some ties if that is better."""
-        others = tied.take(np.flatnonzero(~_same_as(best, tied)))
-        if len(others) == 0:
-            return best
-        both = PlanTable.joined([others, best])
-        keys = self._keys(both)
-        rival = _first_by(keys[:-1])
-        return both.take(rival) if _less(keys[rival[0]], keys[-1]) else best
-
     def _keys(self, plans: PlanTable) -> FloatArray:
         """(n, 3) communication seconds, bytes per chip, axes above 1."""
         costs = evaluate_table(self.space.model, plans)
@@ -144,18 +154,15 @@ def _same_as(one: PlanTable, plans: PlanTable) -> BoolArray:
     return same
 
 
-def _first_by(keys: FloatArray) -> IntArray:
-    """(1,) the row that is least in the first column, of equals in the second, ..."""
+def _first_by(keys: FloatArray, plans: PlanTable) -> IntArray:
+    """(1,) the plan that is least in the first column of its keys, of equals in the second, ...
+
+    Of those equal in all, the first row if it is one, else the least by its choices.
+    """
     rows = np.arange(len(keys))
     for column in keys.T:
         here = column[rows]
         rows = rows[here <= here.min() * (1 + SAME)]
+    if rows[0] != 0:
+        rows = rows[np.lexsort([getattr(plans, name)[rows] for name in _CHOICES[::-1]])]
     return rows[:1]
-
-
-def _less(left: FloatArray, right: FloatArray) -> bool:
-    """Whether a key comes before another; values that differ by less than `SAME` are equal."""
-    for mine, other in zip(left.tolist(), right.tolist(), strict=True):
-        if abs(mine - other) > SAME * max(abs(mine), abs(other)):
-            return bool(mine < other)
-    return False

@@ -18,7 +18,7 @@ import solvers
 
 ROOT = Path(__file__).parents[2]
 SURFACE = [
-    "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
+    "InfeasibleError", "InputError", "Plan", "PlannerError", "Session", "Stage", "TimeLimitError",
     "UnfinishedError", "__version__", "collective_front", "compare", "evaluate", "explain",
     "export_file", "feasible", "goodput", "ridgelines", "solve", "solve_down", "solve_phases",
     "sweep", "vary",

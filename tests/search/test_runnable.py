@@ -9,7 +9,8 @@ from support.jobs import dense_model, random_chips, random_cost_model
 
 from hardware_db import Cluster, load_cluster
 from planner.assumptions.assumptions import calibrated
-from planner.base.arrays import BoolArray
+from planner.base.arrays import BoolArray, distinct
+from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.cost.job import Job
@@ -204,3 +205,21 @@ def test_an_axis_larger_than_the_slice_has_no_order() -> None:
 def test_only_targets_judge_orders_beside_choices() -> None:
     """A search for no target holds its rules against plans without an order."""
     assert all(rule.launch for rule in all_rules() if rule.placed)
+
+
+def test_rules_of_shardings_look_at_the_mesh_and_the_sharding_alone() -> None:
+    rules = [rule for rule in all_rules() if rule.of_sharding]
+    assert {rule.name for rule in rules} == {"megatron-fsdp-pipeline", "megatron-fsdp-replicas"}
+    broken_by = dict.fromkeys((rule.name for rule in rules), 0)
+    for seed in range(8):
+        model = random_cost_model(seed)
+        options = SpaceOptions()
+        meshes = enumerate_meshes(model, (random_chips(model, seed, most=16),), options)
+        plans = cross_choices(model, cross_partial_plans(model, meshes, options), options).plans
+        keys = [getattr(plans, name) for name in (*MESH_AXES, "sharding")]
+        first, which = distinct(keys)
+        for rule in rules:
+            holds = rule.holds(model, plans)
+            assert np.array_equal(holds, holds[first][which]), rule.name
+            broken_by[rule.name] += int((~holds).sum())
+    assert min(broken_by.values()) > 0

@@ -130,6 +130,35 @@ def test_covered_boxes_are_not_opened():
     assert result.counts["nodes_dropped_by_bound"] == 2
 
 
+@given(st.integers(0, 2**32), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_of_equal_candidates_the_least_label_stays_whatever_is_opened_first(seed, limit):
+    """With corners below every candidate, in any order and from any nodes; by brute force."""
+    rng = np.random.default_rng(seed)
+    least, found = {}, []
+    for path in range(4):
+        instance = Instance(seed, limit=limit)
+        instance.corners -= 1e-9  # by more than rounding
+        if not len(instance.corners):
+            return
+        for node, points in enumerate(instance.candidates):
+            for row in np.flatnonzero(instance.allowed[node] if limit else points[:, 0] >= 0):
+                least.setdefault(tuple(points[row]), (node, row))
+        first = rng.permutation(len(instance.corners))[: int(rng.integers(0, 9))] if path else None
+        options = {"batch": int(rng.integers(1, 9)), "seeds": int(rng.integers(0, 9))}
+        result = search_front(
+            instance.corners,
+            instance.open_nodes,
+            RunningFront(instance.d, 2),
+            first=first,
+            **options,
+        )
+        found.append((result.points.tolist(), result.labels.tolist(), result.bound.tolist()))
+    points, labels, _ = found[0]
+    assert [least[tuple(point)] for point in points] == [tuple(label) for label in labels]
+    assert all(one == found[0] for one in found)
+
+
 @given(st.integers(0, 2**32), st.integers(1, 3))
 @settings(max_examples=150, deadline=None)
 def test_nested_boxes_share_the_front(seed, inner_batch):

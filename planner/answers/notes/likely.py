@@ -53,7 +53,10 @@ def likely_plans(
     if objective.of_memory or space.last is None:
         none = best.take(np.arange(0))
         return BestFew(plans=best, proved=False, near=none, values=np.array([value]))
-    few = best_few(space, space.last, objective, best, value)
+    nodes = space.last
+    few = space.recalled(
+        "few", lambda: best_few(space, nodes, objective, best, value), objective, of=best.plan(0)
+    )
     return replace(few, proved=few.proved and status is Status.OPTIMAL)
 
 

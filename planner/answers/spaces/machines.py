@@ -31,11 +31,11 @@ from planner.results.parts import MachineSearch
 from planner.results.plan import PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
-from planner.search.driver import Driver, Found
+from planner.search.driver import Found
 from planner.search.machines.joint import Machines, MachinesFound, search_machines
 from planner.search.machines.machines import Candidate, reticle_words, use_words
 from planner.search.objective import optimum
-from planner.search.uniform.engine import least_memory
+from planner.search.uniform.engine import least_memory, searched
 from solvers.solution import Status
 
 
@@ -62,7 +62,7 @@ def solve_machines(machines: Machines, started: float, on_progress: Progress | N
     best = replace(proof, plans=proof.plans.take(rows), points=proof.points[rows])
     exact = best
     if not machines.late:
-        own = Driver().run(space)
+        own = searched(space)
         exact = own if len(own.points) or request.minimized.of_memory else best
         own = least_memory(space) if request.minimized.of_memory else own
         best = own if len(own.points) else best

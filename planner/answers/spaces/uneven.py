@@ -28,12 +28,12 @@ from planner.results.parts import Diagnosis
 from planner.results.plan import PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
-from planner.search.driver import Driver, Found
+from planner.search.driver import Found
 from planner.search.objective import optimum
 from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.front import OnPoint, energy_front
-from planner.search.uniform.engine import UniformSpace
+from planner.search.uniform.engine import UniformSpace, searched
 from solvers.solution import Status
 
 
@@ -57,7 +57,7 @@ def solve_uneven(
     """
     request, model, chips = resolved.request, resolved.cost, resolved.chips
     setting = setting_of(resolved, losses, started)
-    uniform = Driver(on_progress).run(space)
+    uniform = searched(space, on_progress)
     if (excess := too_little_power(space, chips, uniform)) is not None:
         return _without_plan(setting, uniform, Status.INFEASIBLE, diagnosis=excess)
     known = uniform if space.options.layers is None else _none_of(uniform)

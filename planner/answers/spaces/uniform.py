@@ -38,12 +38,12 @@ from planner.results.solved_parts import Front
 from planner.search.advice import with_advice
 from planner.search.columns import BOTH, Columns, column_of, prover_of
 from planner.search.deadline import Deadline, OutOfTime
-from planner.search.driver import Driver, Found
+from planner.search.driver import Found
 from planner.search.infeasible.remedies import first_possible
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.ties import SAME, Ties
-from planner.search.uniform.engine import UniformSpace, least_memory
+from planner.search.uniform.engine import UniformSpace, least_memory, searched
 from solvers.solution import Status
 
 
@@ -66,9 +66,7 @@ def solve_uniform(
     minimized, setting = resolved.request.minimized, setting_of(resolved, losses, started)
     prover = replace(space, columns=prover_of(minimized, space.columns))
     apart = minimized.of_memory or prover.columns != space.columns
-    driver = Driver(on_progress)
-    first = driver if not apart else Driver(on_progress)
-    proof = least_memory(space) if minimized.of_memory else first.run(prover)
+    proof = least_memory(space) if minimized.of_memory else searched(prover, on_progress)
     if len(proof.points) == 0:
         if (other := _instead(resolved, space, proof)) is not None:
             return solve_uniform(resolved, other, losses, started, on_progress)
@@ -76,9 +74,9 @@ def solve_uniform(
         asked = UniformReasons(searched=space, chips=space.chips[-1], found=proof)
         why = diagnose(asked) if proof.status is Status.INFEASIBLE else None
         return without_plan(setting, certificate, proof.counts, why)
-    exact = driver.run(space) if apart else proof
-    searched = space if minimized.of_memory else prover
-    chosen = chosen_of(resolved, searched, proof, exact)
+    exact = searched(space, on_progress) if apart else proof
+    holder = space if minimized.of_memory else prover
+    chosen = chosen_of(resolved, holder, proof, exact)
     counts = {} if exact is proof else exact.counts
     if chosen.best.chips != resolved.chips:
         left = resolved.cost.allocation(chosen.best.chips).losses
@@ -251,11 +249,12 @@ def _first_of_ties(
         if counts:
             lean = float(costs.memory_per_chip_bytes[0])
             limits, opened = replace(limits, memory_bytes=lean), None
-    return Ties(
+    ties = Ties(
         space=replace(space, limits=limits),
         nodes=nodes,
         time_s=float(time_s),
         energy_j=float(energy_j),
         opened=opened,
         runs=runs,
-    ).first(found)
+    )
+    return space.recalled("ties", lambda: ties.first(found), objective, of=found.plan(0))

@@ -227,6 +227,7 @@ MEGATRON: tuple[Rule, ...] = (
         ),
         per_stage=True,
         launch=True,
+        of_sharding=True,
     ),
     Rule(
         name="megatron-fsdp-replicas",
@@ -239,6 +240,7 @@ MEGATRON: tuple[Rule, ...] = (
         explain=words.experts_across_replicas,
         per_stage=True,
         launch=True,
+        of_sharding=True,
     ),
     Rule(
         name="megatron-stages-inside",

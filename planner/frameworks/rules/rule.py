@@ -43,6 +43,8 @@ class Rule:
             launched: a search for the best plan leaves it out unless a target is asked for.
         placed: It looks at the mesh, the order of its axes and its field, a choice of the plan, so
             that a search judges it where an order is known. Only rules with `launch` are.
+        of_sharding: It looks at the mesh and the sharding alone, so that a search drops meshes with
+            a single sharding that breaks it.
         versions: Those of `planner.frameworks.targets.Target.versions` that it holds for; empty:
             all.
     """
@@ -59,6 +61,7 @@ class Rule:
     per_stage: bool = False
     launch: bool = False
     placed: bool = False
+    of_sharding: bool = False
     versions: tuple[str, ...] = ()
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
@@ -28,6 +29,9 @@ from planner.search.limits import Limits
 from planner.search.machines.machines import Candidate, budgets_of, candidate_of
 from planner.search.uniform.engine import UniformSpace, least_memory
 
+if TYPE_CHECKING:  # few questions share anything
+    from planner.search.uniform.session import Session
+
 _MOST_MACHINES = 512
 
 
@@ -40,6 +44,7 @@ class Machines:
         candidates: Its machines.
         options, limits: What is searched on each, and within what.
         deadline: `time.perf_counter` value after which nothing further is opened.
+        session: What the spaces share with those of other questions.
     """
 
     request: Request
@@ -47,6 +52,7 @@ class Machines:
     options: SpaceOptions
     limits: Limits
     deadline: float | None
+    session: Session | None = None
 
     @property
     def budgets(self) -> Budgets:
@@ -72,6 +78,7 @@ class Machines:
             chips=chips,
             columns=self.request.compared,
             deadline=self.deadline,
+            session=self.session,
         )
 
     def full(self, at: int) -> tuple[int, ...]:

@@ -10,23 +10,24 @@ result equals that of evaluating everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
+from planner.base.progress import Progress
 from planner.cost.context import CostModel
-from planner.objectives import MEMORY
+from planner.objectives import MEMORY, Objective
 from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, Columns
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
-from planner.search.space import Space
+from planner.search.space import LABEL, Space
 from planner.search.uniform.batch import (
     Batch,
     OpenedBatch,
@@ -39,6 +40,10 @@ from planner.search.uniform.nodes import Nodes, build_nodes
 from planner.search.uniform.space import PartialPlans
 from solvers.mesh import FrontSolution, Opened, RunningFront
 
+if TYPE_CHECKING:
+    from planner.search.uniform.session import Session
+
+T = TypeVar("T")
 _PARTIAL_PLANS_AT_A_TIME = 4096
 _PARTIAL_PLANS_BETWEEN_LOOKS = 128  # at the clock, under a time limit
 _SEEDS = 256
@@ -62,6 +67,7 @@ class UniformSpace(Space):
         bounded: False evaluates every candidate (for tests and benchmarks).
         deadline: `time.perf_counter` value after which no further nodes are opened.
         beside: The nodes of a space of the same job, of which these are made where they are alike.
+        session: What it shares with spaces of other questions; None: nothing.
         last: The nodes, once searched; the corners of those that were opened are the bounds of the
             plans found in them.
         first: What was opened first, the best nodes; None where that is more than the plans that
@@ -77,6 +83,7 @@ class UniformSpace(Space):
     bounded: bool = True
     deadline: float | None = None
     beside: Nodes | None = None
+    session: Session | None = None
     last: Nodes | None = field(init=False, default=None)
     first: OpenedBatch | None = field(init=False, default=None)
     misses: NearMisses = field(init=False, default_factory=NearMisses)
@@ -109,7 +116,10 @@ class UniformSpace(Space):
 
     def nodes(self) -> Nodes:
         """The partial plans with their bounds; may raise `OutOfTime`."""
-        return build_nodes(
+        ground = None if self.session is None else self.session.ground(self)
+        if ground is None and self.beside is not None:
+            ground = self.beside.ground
+        nodes = build_nodes(
             self.model,
             self.chips,
             self.options,
@@ -118,8 +128,30 @@ class UniformSpace(Space):
             self.columns,
             Deadline(self.deadline),
             bounded=self.bounded,
-            ground=None if self.beside is None else self.beside.ground,
+            ground=ground,
         )
+        if self.session is not None:
+            self.session.keep_ground(self, nodes)
+        return nodes
+
+    def promising(self) -> IntArray | None:
+        """Where the session's last answer about the model would be."""
+        return None if self.session is None else self.session.promising(self, self._nodes)
+
+    def recalled(
+        self, what: str, make: Callable[[], T], *objectives: Objective, of: Hashable = None
+    ) -> T:
+        """What `make` makes, which the session may have had of its like.
+
+        Args:
+            what: Names it.
+            make: Makes it of the space, once searched, of objectives and of `of`, without time.
+            objectives: Beside those of the space.
+            of: What else it depends on.
+        """
+        if self.session is None or self.deadline is not None:
+            return make()
+        return self.session.recall((what, of, *self.session.key(self, *objectives)), make)
 
     def batch(self, partial_plans: PartialPlans, misses: NearMisses | None = None) -> Batch | None:
         """Every plan on some partial plans that fits; may raise `OutOfTime`."""
@@ -139,7 +171,7 @@ class UniformSpace(Space):
         """Searches every plan on some partial plans; what it finds is in the front already."""
         partial_plans, tight = self._nodes.partial_plans.take(chosen), self._nodes.corners
         nothing = Opened(
-            points=np.empty((0, len(self.columns))), labels=np.empty((0, 4), dtype=np.int64)
+            points=np.empty((0, len(self.columns))), labels=np.empty((0, LABEL), dtype=np.int64)
         )
         try:
             batch = self.batch(partial_plans, None if len(driver.front.points) else self.misses)
@@ -155,7 +187,7 @@ class UniformSpace(Space):
             self.first = opened
         least = opened.least()
         tight[chosen] = np.tile(least, (1, tight.shape[1] // least.shape[1], 1))
-        inner = driver.within(batch, corners, _PLANS_AT_A_TIME, self.deadline)
+        inner = driver.within(batch, corners, chosen[of], _PLANS_AT_A_TIME, self.deadline)
         self._count(batch, inner)
         return replace(nothing, complete=len(inner.left) == 0)
 
@@ -198,6 +230,19 @@ class UniformSpace(Space):
 
 
 _CANDIDATES = ("considered", "bound", "left", "evaluated")
+
+
+def searched(space: UniformSpace, on_progress: Progress | None = None) -> Found:
+    """A search of its own through a space, or what the session has of its like."""
+
+    def search() -> tuple[Found, Nodes | None, OpenedBatch | None]:
+        found = Driver(on_progress).run(space)
+        return found, space.last, space.first
+
+    found, space.last, space.first = space.recalled("search", search)
+    if space.session is not None:
+        space.session.keep_incumbents(space, found.plans)
+    return found
 
 
 def least_memory(space: UniformSpace) -> Found:

@@ -36,6 +36,8 @@ class Ground:
     Attributes:
         model, chips, options, clocks: Of the nodes.
         meshes: What the rules allow, whatever fits in memory.
+        chip_bytes: The limit on memory, of all plans the loosest.
+        fitting: (meshes,) the recomputation that each takes within it, or `NOTHING_FITS`.
         partial_plans: The nodes.
         least: (meshes of the nodes,) the recomputation that each takes.
         low: (n, k, 2) lower bounds of time and energy.
@@ -46,6 +48,8 @@ class Ground:
     options: SpaceOptions
     clocks: FloatArray
     meshes: Meshes
+    chip_bytes: float
+    fitting: IntArray
     partial_plans: PartialPlans
     least: IntArray
     low: FloatArray
@@ -53,8 +57,11 @@ class Ground:
     def holds_for(
         self, model: CostModel, chips: tuple[int, ...], options: SpaceOptions, clocks: FloatArray
     ) -> bool:
-        """Whether a search differs in nothing but its limits and its targets."""
-        same = self.model is model and self.chips == chips
+        """Whether a search differs in nothing but its limits, its targets and its whole run."""
+        same = self.chips == chips
+        same = same and (
+            self.model is model or replace(self.model, run=None) == replace(model, run=None)
+        )
         same = same and replace(self.options, runnable_in=options.runnable_in) == options
         return same and np.array_equal(self.clocks, clocks)
 
@@ -147,11 +154,15 @@ def _nodes_on(
     deadline.check()
     if ground is not None and not ground.holds_for(model, chips, options, clocks):
         ground = None
-    alike = ground is not None and ground.options == options
-    meshes = ground.meshes if ground and alike else enumerate_meshes(model, chips, options)
-    fitting, least = fitting_meshes(model, meshes, options, limits)
+    alike = ground if ground is not None and ground.options == options else None
+    meshes = alike.meshes if alike else enumerate_meshes(model, chips, options)
+    every = _recomputed(model, meshes, options, limits, alike)
+    fitting, least = fitting_meshes(meshes, every)
     deadline.check()
-    partial_plans = cross_partial_plans(model, fitting, options)
+    same = alike is not None and np.array_equal(alike.fitting, every)
+    partial_plans = (
+        alike.partial_plans if alike and same else cross_partial_plans(model, fitting, options)
+    )
     made = None
     if not bounded:
         corners = np.full((len(partial_plans), len(clocks), len(columns)), -np.inf)
@@ -160,12 +171,17 @@ def _nodes_on(
             model, partial_plans, least, clocks, columns, options, limits, deadline
         )
     else:
-        low = _least_costs(model, partial_plans, least, clocks, options, deadline, ground)
+        low = (
+            alike.low
+            if alike and same
+            else _least_costs(model, partial_plans, least, clocks, options, deadline, ground)
+        )
         on = partial_plans.chips
         runs = asks_run(columns, limits)
         corners = corners_of(columns, model, limits, on, _low(model, low, on, runs=runs))
         made = Ground(
             model=model, chips=chips, options=options, clocks=clocks, meshes=meshes,
+            chip_bytes=limits.chip_bytes(model), fitting=every,
             partial_plans=partial_plans, least=least, low=low,
         )  # fmt: skip
     return Nodes(
@@ -177,11 +193,22 @@ def _nodes_on(
     )
 
 
-def fitting_meshes(
-    model: CostModel, meshes: Meshes, options: SpaceOptions, limits: Limits
-) -> tuple[Meshes, IntArray]:
-    """The meshes on which something fits in memory, with the recomputation that takes."""
-    least = least_recompute(model, meshes, limits, offload=options.offload)
+def _recomputed(
+    model: CostModel, meshes: Meshes, options: SpaceOptions, limits: Limits, alike: Ground | None
+) -> IntArray:
+    """(m,) `least_recompute`, which those of equal meshes under an equal limit have."""
+    if alike is not None and alike.chip_bytes == limits.chip_bytes(model):
+        return alike.fitting
+    return least_recompute(model, meshes, limits, offload=options.offload)
+
+
+def fitting_meshes(meshes: Meshes, least: IntArray) -> tuple[Meshes, IntArray]:
+    """The meshes on which something fits in memory, with the recomputation that takes.
+
+    Args:
+        meshes: m meshes.
+        least: (m,) what `least_recompute` says of them.
+    """
     at = np.flatnonzero(least != NOTHING_FITS)
     counts = {name: dict(stage) for name, stage in meshes.counts.items()}
     counts["meshes"].pop("kept", None)

@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.objectives import Objective
 from planner.plan import PlanTable
-from planner.search.driver import Driver
+from planner.search.driver import Driver, Found
 from planner.search.ties import SAME
 from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
@@ -27,8 +27,12 @@ def better_plan(
         known: One row, a plan of the space.
         value: Its objective, in the unit of that.
     """
-    driver = Driver()
-    driver.start_from(space.model, known, np.array([[value]]), (objective,))
-    found = driver.run(replace(space, columns=(objective,)))
+
+    def search() -> Found:
+        driver = Driver()
+        driver.start_from(space.model, known, np.array([[value]]), (objective,))
+        return driver.run(replace(space, columns=(objective,)))
+
+    found = space.recalled("wider", search, objective, of=known.plan(0))
     better = float(found.points[0, 0]) < value * (1 - SAME)
     return found.plans.take(np.array([0])) if better else None, found.status is Status.OPTIMAL

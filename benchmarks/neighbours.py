@@ -1,0 +1,186 @@
+"""What neighbouring questions of a study share: CPU per point with a session, without, by command.
+
+Every study crosses axes for one model on one cluster; its points are solved in one warm process in
+their order, each alone and then with one `planner.Session`. The answers of both are compared:
+status, best plan with its figures, bound, gap, and front. Those of the first study also in five
+shuffled orders, each with a session of its own. Some of its points are run as commands too. The
+ratios are of CPU seconds, garbage collection included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import random
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import measuring
+from measuring import Report, Table
+from startup import program, run_once
+
+import planner
+
+Point = dict[str, Any]
+CLUSTER = "dgx-h100-ndr"
+CHIPS = (512, 1024, 2048, 4096, 8192)
+SEQUENCES = (2048, 4096, 8192, 16384)
+BATCHES = tuple(tokens * 2**20 for tokens in (2, 4, 6, 8, 16))
+PRICES = tuple(0.04 + 0.02 * step for step in range(10))
+ORDERS, COMMANDS = 5, 5
+_RUN = {"price_per_chip_hour": 2, "train_tokens": 1e12}
+
+
+def crossed(points: int, fixed: Point, axes: dict[str, Sequence[Any]]) -> list[Point]:
+    """The points of axes, the last one fastest; of more than wanted whole runs of the last axis."""
+    *outer, last = axes
+    groups = [*itertools.product(*(axes[name] for name in outer))]
+    wanted = min(max(points // len(axes[last]), 1), len(groups))
+    some = [groups[at * len(groups) // wanted] for at in range(wanted)]
+    return [
+        {**fixed, **dict(zip(outer, group, strict=True)), last: value}
+        for group in some
+        for value in axes[last]
+    ]
+
+
+def studies(points: int, *, quick: bool) -> dict[str, list[Point]]:
+    """The points of every study, by what varies; the first has most."""
+    job = {"model": "llama2-13b", "hardware": CLUSTER}
+    chips, sequences, batches, prices = CHIPS, SEQUENCES, BATCHES, PRICES
+    if quick:
+        job["model"], chips, sequences = "gpt3-125m", (8, 16), (2048,)
+        batches, prices = (2**15, 2**16), PRICES[:3]
+    each: dict[str, Sequence[Any]] = {
+        "chips": chips, "seq_len": sequences, "batch_tokens": batches
+    }  # fmt: skip
+    few = max(points // 10, 4)
+    power = [f"{watts * 1e-3}kW" for watts in (1.2, 1.1, 1.0, 0.9)]
+    limits = [
+        {**point, "max_power": f"{float(point['max_power'][:-2]) * point['chips'] * 1e3:.0f} kW"}
+        for point in crossed(few, job, {**each, "max_power": power})
+    ]
+    objectives = ("time", "energy", "edp", "money")
+    return {
+        "chips, sequence, batch, price of electricity": crossed(
+            points, {**job, **_RUN}, {**each, "electricity_price": prices}
+        ),
+        "the same, for the least money of the run": crossed(
+            few, {**job, **_RUN, "objective": "run-money"}, {**each, "electricity_price": prices}
+        ),
+        "chips, sequence, batch, objective": crossed(few, job, {**each, "objective": objectives}),
+        "chips, sequence, batch, limit on power": limits,
+        "chips, sequence, batch": crossed(few, job, each),
+    }
+
+
+def told(answer: planner.answers.api.SolveResult) -> str:  # type: ignore[name-defined]
+    """A digest of what an answer says, whatever its search counted."""
+    said = {
+        "status": answer.status,
+        "best": answer.best and answer.best.to_dict(),
+        "bound": answer.bound,
+        "gap": answer.gap,
+        "front": answer.front_rows(),
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def solved(points: Iterable[Point], session: planner.Session | None) -> tuple[float, list[str]]:
+    """CPU seconds of the solves of some points, and what they answer."""
+    spent, answers = 0.0, []
+    for point in points:
+        started = time.process_time()
+        answer = planner.solve(session=session, **point)
+        spent += time.process_time() - started
+        answers.append(told(answer))
+    return spent, answers
+
+
+def row_of(name: str, points: list[Point]) -> tuple[dict[str, Any], list[str]]:
+    """A study in a row, and its answers."""
+    alone_s, answers = solved(points, None)
+    session = planner.Session()
+    shared_s, shared = solved(points, session)
+    measuring.require(shared == answers, f"{name}: answers with a session are those without")
+    return {
+        "what varies": name,
+        "points": len(points),
+        "alone, CPU ms": 1e3 * alone_s / len(points),
+        "shared, CPU ms": 1e3 * shared_s / len(points),
+        "times less": alone_s / shared_s,
+        "kept MB": session.bytes / 1e6,
+    }, answers
+
+
+def in_orders(points: list[Point], answers: list[str]) -> list[dict[str, Any]]:
+    """A row per shuffled order, whose answers are those of the points alone."""
+    rows = []
+    for order in range(1, ORDERS + 1):
+        places = random.Random(order).sample(range(len(points)), len(points))
+        spent, found = solved((points[at] for at in places), planner.Session())
+        same = sum(one == answers[at] for one, at in zip(found, places, strict=True))
+        measuring.require(same == len(points), f"order {order}: all answers are equal")
+        rows.append(
+            {"order": order, "equal answers": same, "CPU ms per point": 1e3 * spent / len(points)}
+        )
+    return rows
+
+
+def command_s(points: list[Point], count: int) -> float:
+    """Mean CPU seconds of a whole command that solves a point."""
+    some = [points[at * len(points) // count] for at in range(count)]
+    spent = 0.0
+    for point in some:
+        words = [
+            word for name, value in point.items() for word in (f"--{name.replace('_', '-')}", value)
+        ]
+        spent += run_once([*program(), "solve", *map(str, words)]).cpu_s
+    return spent / count
+
+
+def measured(points: int, *, quick: bool) -> Report:
+    """A row per study, the orders of the first, and its commands."""
+    report = Report(name="neighbours")
+    asked = studies(points, quick=quick)
+    (name, first), *_ = asked.items()
+    solved(first[:1], None)  # what is loaded with the first question
+    rows, answers = [], list[str]()
+    for study, of_study in asked.items():
+        row, found = row_of(study, of_study)
+        rows.append(row)
+        answers = answers or found
+    report.tables.append(Table(title="CPU per point in one warm process", rows=rows))
+    report.tables.append(
+        Table(title=f"{name}: shuffled, with a session", rows=in_orders(first, answers))
+    )
+    command = command_s(first, 1 if quick else COMMANDS)
+    shared_s = rows[0]["shared, CPU ms"] / 1e3
+    report.notes.append(
+        f"A command of the first study takes {command:.2f} CPU s, {command / shared_s:.0f} times a "
+        f"point with a session: {command * len(first):,.0f} CPU s for {len(first):,} commands, "
+        f"{shared_s * len(first):,.0f} CPU s for the study."
+    )
+    met = "met" if rows[0]["times less"] >= 2 else "missed"
+    report.notes.append(f"Target 2 times less for the first study: {met}.")
+    return report
+
+
+def main() -> int:
+    """Measures, prints, and returns the exit status."""
+    parser = measuring.parser(__doc__ or "", quick=True)
+    parser.add_argument(
+        "--points", type=measuring.positive, default=1000, help="of the first study [1000]"
+    )
+    options: argparse.Namespace = parser.parse_args()
+    points = 6 if options.quick else options.points
+    measuring.show(measured(points, quick=options.quick), options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
