@@ -45,19 +45,21 @@ WORKERS = 2
 IDLE_S = 0.02
 LOOK_S = 0.2
 OF_RUNS = 0.25  # the share of the kills that hit the run itself
-CHIPS, BATCHES = (8, 16, 32, 64), ("256Ki", "512Ki", "1Mi", "2Mi")
+CHIPS, OBJECTIVES = (8, 16, 32, 64), ("time", "energy")
+SEQUENCES = 64  # in the smallest batch
 
 
 def small_study(points: int) -> Study:
-    """A declared small space of at least so many points: one axis of the mesh, full clock."""
-    factors = -(-points // (len(CHIPS) * len(BATCHES)))
+    """A declared small space of at least so many points: data parallelism alone, at full clock."""
+    batches = -(-points // (len(CHIPS) * len(OBJECTIVES)))
     return study_of(
-        {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False, "axes": "fsdp",
-         "fix": {"micro_batch": ["1"], "recompute": ["none"]}},
+        {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False, "axes": "dp",
+         "runnable_in": "any", "fix": {"micro_batch": ["1"], "recompute": ["none"],
+                                       "sharding": ["zero1"], "schedule": ["1f1b"]}},
         cross={
+            "batch_tokens": [SEQUENCES * 2048 * (1 + at) for at in range(batches)],
             "chips": CHIPS,
-            "batch_tokens": BATCHES,
-            "memory.bandwidth": [f"{1 + at / factors:.9g}x" for at in range(factors)],
+            "objective": OBJECTIVES,
         },
     )  # fmt: skip
 
