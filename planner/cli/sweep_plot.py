@@ -72,7 +72,8 @@ def plot(
 
       planner sweep plot study.db --columns chips,best.mesh.tp,best.mfu --plot parallel.svg
     """  # fmt: skip
-    from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415  (numpy; not for --help)
+    from planner.question.provenance import stamped  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
     from planner.report.tables.sweep import picture_view  # noqa: PLC0415
     from planner.report.tables.tables import print_view  # noqa: PLC0415
     from planner.studies.sweep.answer import opened  # noqa: PLC0415
@@ -88,8 +89,7 @@ def plot(
     chart = picture.charts[0]
     if as_json:
         rows = [list(row) for row in chart.rows]
-        print_json({"schema_version": 1, "title": picture.title, "columns": chart.header,
-                    "rows": rows})  # fmt: skip
+        print_json(stamped({"title": picture.title, "columns": chart.header, "rows": rows}))
         return
     print_view(picture_view(chart.title, chart.header, chart.rows))
 

@@ -104,12 +104,13 @@ def _workers(count: int | None, scheduler: str | None, cluster: Path | None) -> 
 def _estimate(asked: Study, *, as_json: bool) -> None:
     """Counts points and says what a run would take."""
     from planner.answers.sweeping import solve_in_order  # noqa: PLC0415  (numpy; not for --help)
+    from planner.question.provenance import stamped  # noqa: PLC0415
     from planner.studies.sweep.running.run import estimated  # noqa: PLC0415
 
     with standing_bar(wanted=not as_json, verb="trying") as told:
         found = estimated(asked, solve_in_order, told)
     if as_json:
-        print_json({"schema_version": 1, **found.to_dict()})
+        print_json(stamped(found.to_dict()))
         return
     from planner.report.tables.sweep import estimate_view  # noqa: PLC0415
     from planner.report.tables.tables import print_view  # noqa: PLC0415

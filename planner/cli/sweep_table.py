@@ -59,7 +59,8 @@ def table(
 
       planner sweep table study.db --columns list
     """  # fmt: skip
-    from planner.studies.sweep.answer import opened  # noqa: PLC0415  (numpy; not for --help)
+    from planner.question.provenance import stamped  # noqa: PLC0415  (numpy; not for --help)
+    from planner.studies.sweep.answer import opened  # noqa: PLC0415
 
     found = opened(store)
     files = {".csv": csv, ".parquet": parquet, ".arrow": arrow}
@@ -73,7 +74,7 @@ def table(
         if path is not None:
             _write(path, names, lines)
     if as_json:
-        print_json({"schema_version": 1, "columns": names, "rows": [list(row) for row in lines()]})
+        print_json(stamped({"columns": names, "rows": [list(row) for row in lines()]}))
     elif not any(files.values()):
         _print(found, names, lines, max(rows, 1))
 
@@ -131,7 +132,9 @@ def _write(path: Path, names: Sequence[str], lines: _Lines) -> None:
 def _list(found: SweepResult, *, as_json: bool) -> None:
     """The names of all columns."""
     if as_json:
-        print_json({"schema_version": 1, "columns": found.columns})
+        from planner.question.provenance import stamped  # noqa: PLC0415  (not for --help)
+
+        print_json(stamped({"columns": found.columns}))
     else:
         print("\n".join(found.columns))
 

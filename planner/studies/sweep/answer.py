@@ -9,7 +9,7 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.printable import Shown
-from planner.base.version import SCHEMA_VERSION
+from planner.question.provenance import stamped
 from planner.results.dataframes import dataframe
 from planner.studies.sweep import columns
 from planner.studies.sweep.places import held_by
@@ -126,17 +126,16 @@ class SweepResult(Shown):
     def to_dict(self) -> dict[str, Any]:
         """How far the study is, as JSON-ready data."""
         counts = self.counts
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "store": str(self.path),
+        fields = {
             "file": self.file,
             "axes": list(self.axes),
             **counts._asdict(),
             "to_do": counts.points - counts.done,
-            "version": answering_version(),
             "running": self.running,
             "reasons": self.reasons(),
+            "answering": answering_version(),
         }
+        return stamped(fields)
 
 
 def opened(path: Path) -> SweepResult:

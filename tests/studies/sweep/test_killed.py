@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_a_study_survives_its_workers_and_itself() -> None:
 @pytest.mark.slow
 def test_a_client_of_the_user_solves_as_one_call_does(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
-    job = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False}
+    job: Any = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False}
     with distributed.Client(processes=False, dashboard_address=None, n_workers=1,
                             threads_per_worker=1) as client:  # fmt: skip
         study = planner.sweep({"chips": [8, 9, 16]}, client=client, store=tmp_path / "s.db", **job)
