@@ -20,11 +20,12 @@ from planner.question.request import request_from
 from planner.search.uniform.session import Session
 from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.kept import kept_of
-from planner.studies.sweep.question.keys import answering_version
+from planner.studies.sweep.places import check_local, holding
+from planner.studies.sweep.question.keys import Keys, answering_version
 from planner.studies.sweep.question.study import Study, study_of
 from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.running.workers import GivenWorkers, LocalWorkers
-from planner.studies.sweep.store import Solved
+from planner.studies.sweep.store import Solved, Store
 
 
 def sweep(
@@ -95,6 +96,36 @@ def solve_in_order(questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[S
     """
     session = _session()
     return [_solved(key, fields, session) for key, fields in questions]
+
+
+def answered(questions: Sequence[Mapping[str, Any]], store: Path) -> list[dict[str, Any]]:
+    """What a store keeps of the answers to some questions; what it lacks is solved here, and kept.
+
+    Args:
+        questions: Fields of each, as of `planner.solve`.
+        store: A store of `sweep`; it is made where it is missing. Points of its study stay.
+
+    Returns:
+        `status`, `best`, `front` and the rest, as `planner.studies.sweep.kept` says; of a question
+        that cannot be asked its `reason`.
+
+    Raises:
+        InputError: A field is wrong, or the store cannot be used.
+    """
+    keys, version = Keys(), answering_version()
+    asked = [request_from(fields) for fields in questions]
+    check_local(store)
+    with holding(store), Store(store, write=True) as opened:
+        found = []
+        for request in asked:
+            key = keys.key(request)
+            if (known := opened.result(key, version)) is None:
+                fields = request.model_dump(mode="json", exclude_unset=True)
+                (solved,) = solve_in_order([(key, fields)])
+                opened.add([solved])
+                known = solved.status, dict(solved.answer)
+            found.append({"status": known[0], **known[1]})
+        return found
 
 
 _OF_THREAD = threading.local()

@@ -134,6 +134,27 @@ def test_a_file_of_a_cluster_is_checked(tmp_path: Path) -> None:
         read_cluster(path)
     assert "line 1: kind: 'slrm' is not one of slurm" in str(refused.value)
     assert "line 2: workers: 0: must be at least 1" in str(refused.value)
+
+
+def test_the_script_of_a_batch_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As dask-jobqueue writes it: a process for each core, of one thread."""
+    pytest.importorskip("dask_jobqueue")
+    path = tmp_path / "slurm.yaml"
+    options = "{queue: cpu, cores: 2, memory: 8GB, walltime: '02:00:00', interface: lo}"
+    path.write_text(f"kind: slurm\nworkers: 4\noptions: {options}\n", encoding="utf-8")
+    workers = QueuedWorkers(read_cluster(path), str(path))
+    script = workers.cluster().job_script()
+    assert "#SBATCH -p cpu\n" in script
+    assert "#SBATCH --cpus-per-task=2\n" in script
+    assert "#SBATCH -t 02:00:00\n" in script
+    assert "--nthreads 1 " in script
+    assert "--nworkers 2 " in script
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="sbatch is not here; run this where jobs are submitted"):
+        workers.client  # noqa: B018  (it connects)
+
+
+def test_what_a_cluster_needs_is_named() -> None:
     form = ClusterFile(kind="kubernetes", workers=2)
     with pytest.raises(InputError, match="kubernetes needs dask-kubernetes: pip install"):
         QueuedWorkers(form, "k.yaml").cluster()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import planner
+from planner.answers import sweeping
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "sweeping.py"
 
@@ -26,6 +27,19 @@ def test_a_study_survives_its_workers_and_itself() -> None:
     assert row["points"] == row["answers"] == 504
     assert row["solved again"] > 0
     assert row["places twice"] == row["different"] == row["processes left"] == 0
+
+
+def test_answers_go_through_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fronts over chips, as a fleet asks for them: each is solved once."""
+    path = tmp_path / "s.db"
+    job = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False, "axes": "dp"}
+    asked = [{**job, "chips": chips} for chips in (8, 16, 9)]
+    found = sweeping.answered(asked, path)
+    assert [one["status"] for one in found] == ["optimal", "optimal", "refused"]
+    assert "cannot give 9 chips" in found[2]["reason"]
+    assert [plan["chips"] for plan in found[1]["front"]["plans"]] == [16]
+    monkeypatch.setattr(sweeping, "solve_in_order", lambda _: pytest.fail("solved again"))
+    assert sweeping.answered(asked, path) == found
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -272,6 +273,9 @@ _CLUSTERS = {
 }
 
 
+_PROGRAMS = {"slurm": "sbatch", "pbs": "qsub", "sge": "qsub", "lsf": "bsub"}
+
+
 def read_cluster(path: Path) -> ClusterFile:
     """What a file says of a cluster.
 
@@ -285,6 +289,11 @@ def read_cluster(path: Path) -> ClusterFile:
         origin = Origin(file=str(path), content=text.content)
         lines = mistakes(error, origin.label, ClusterFile.model_fields)
         raise InputError("\n".join(lines)) from error
+
+
+def _first(error: Exception) -> str:
+    """The first sentence of what a library says, which says all again after it."""
+    return one_line(str(error)).partition(". ")[0]
 
 
 class QueuedWorkers(Workers):
@@ -320,14 +329,17 @@ class QueuedWorkers(Workers):
             try:
                 self._cluster = make(**_options(self.form))
             except (TypeError, ValueError) as error:
-                raise InputError(
-                    f"cluster: {self.file}: options: {one_line(str(error))}"
-                ) from error
+                raise InputError(f"cluster: {self.file}: options: {_first(error)}") from error
         return self._cluster
 
     def _connected(self) -> Any:
         distributed = imported("distributed")
-        cluster = self.cluster()
+        cluster, program = self.cluster(), _PROGRAMS.get(self.form.kind)
+        if program is not None and shutil.which(program) is None:
+            self.close()
+            raise InputError(
+                f"cluster: {self.file}: {program} is not here; run this where jobs are submitted"
+            )
         cluster.scale(self.form.workers)
         return distributed.Client(cluster, timeout=_CONNECT_S, set_as_default=False)
 
