@@ -16,6 +16,7 @@ from planner.base.errors import InfeasibleError as InfeasibleError
 from planner.base.errors import InputError as InputError
 from planner.base.errors import PlannerError as PlannerError
 from planner.base.errors import TimeLimitError as TimeLimitError
+from planner.base.errors import UnfinishedError as UnfinishedError
 from planner.base.offered import offer
 from planner.base.printable import formatters_in
 from planner.base.version import __version__ as __version__
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from planner.answers.fleet import fleet as fleet
     from planner.answers.run.outage import solve_down as solve_down
     from planner.answers.run.phases import solve_phases as solve_phases
+    from planner.answers.sweeping import sweep as sweep
     from planner.answers.varying.vary import vary as vary
     from planner.collectives.questions.fronts import collective_front as collective_front
     from planner.plan import Plan as Plan
@@ -46,6 +48,7 @@ __all__ = [
     "Session",
     "Stage",
     "TimeLimitError",
+    "UnfinishedError",
     "__version__",
     "collective_front",
     "compare",
@@ -59,6 +62,7 @@ __all__ = [
     "solve",
     "solve_down",
     "solve_phases",
+    "sweep",
     "vary",
 ]
 
@@ -69,6 +73,7 @@ _HOME = {
     "solve": "answers.api",
     "solve_down": "answers.run.outage",
     "solve_phases": "answers.run.phases",
+    "sweep": "answers.sweeping",
     "vary": "answers.varying.vary",
     "evaluate": "answers.api",
     "explain": "answers.explained",

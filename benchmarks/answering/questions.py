@@ -45,7 +45,7 @@ class Step:
         for flag, kind in (("--vary", "vary"), ("--phases", "phases"), ("--down", "down")):
             if flag in self.words:
                 return kind
-        groups = ("rack", "collective", "models", "hardware")
+        groups = ("rack", "collective", "models", "hardware", "sweep")
         return " ".join(self.words[: 2 if self.words[0] in groups else 1])
 
 

@@ -3,7 +3,8 @@
     PlannerError               every error that planner raises on purpose
     |- InputError              the question cannot be asked (exit code 2)
     |- InfeasibleError         proved: no plan satisfies the constraints (exit code 3)
-    `- TimeLimitError          the time limit ended before any plan was found (exit code 4)
+    |- TimeLimitError          the time limit ended before any plan was found (exit code 4)
+    `- UnfinishedError         a study stopped before its end, and can go on (exit code 5)
 
 The message of each is one line per mistake: what is wrong, what is allowed, the nearest valid
 value. A traceback is for our own bugs only.
@@ -34,3 +35,9 @@ class TimeLimitError(PlannerError):
     """Raised when the time limit ends the search before it has found any plan."""
 
     exit_code = 4
+
+
+class UnfinishedError(PlannerError):
+    """Raised when a study stops before its end; what was solved is stored, and it can go on."""
+
+    exit_code = 5

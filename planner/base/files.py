@@ -64,6 +64,18 @@ def write_all(texts: Mapping[Path, str | bytes]) -> None:
                 os.replace(temporary, target)
 
 
+@contextlib.contextmanager
+def being_written(path: Path) -> Iterator[Path]:
+    """A temporary file to write to piece by piece, which replaces the file at the end.
+
+    Raises:
+        InputError: See `write_atomically`.
+    """
+    with _writing(path), _prepared(path, "") as (temporary, target):
+        yield Path(temporary)
+        os.replace(temporary, target)
+
+
 def check_writable(*paths: Path) -> None:
     """Finds out before a long search that its answer could not be written.
 

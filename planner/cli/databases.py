@@ -305,7 +305,7 @@ def schema(  # the flag is there because every command takes it
         str | None,
         typer.Argument(
             help="chip, like-chip, cluster, like-cluster, calibration, reference, model, job, "
-            "plan, fleet, graph, assumptions or workload."
+            "plan, study, fleet, graph, assumptions or workload."
         ),
     ] = None,
     *,
@@ -324,6 +324,7 @@ def schema(  # the flag is there because every command takes it
     from planner.question.request import Request  # noqa: PLC0415
     from planner.studies.fleet.form import fleet_schema  # noqa: PLC0415
     from planner.studies.rack.model.workload_file import workload_schema  # noqa: PLC0415
+    from planner.studies.sweep.question.study import study_schema  # noqa: PLC0415
 
     schemas = {
         **hardware_db.json_schemas(),
@@ -331,6 +332,7 @@ def schema(  # the flag is there because every command takes it
         "job": Request.model_json_schema(),
         "plan": PlanFile.model_json_schema(),
         "fleet": fleet_schema(),
+        "study": study_schema(),
         "graph": GraphFile.model_json_schema(),
         "assumptions": changes_schema(),
         "workload": workload_schema(),

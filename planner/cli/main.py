@@ -1,7 +1,8 @@
 """`planner`: the commands, and what every command does about errors.
 
-Exit codes: 0 ok, 2 bad input, 3 proved infeasible, 4 time limit without a plan, 130 Ctrl-C,
-1 a bug of ours, or of `planner check` a run outside of its interval.
+Exit codes: 0 ok, 2 bad input, 3 proved infeasible, 4 time limit without a plan, 5 a
+study that can go on, 130 Ctrl-C, 1 a bug of ours, or of `planner check` a run outside of its
+interval.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ app = typer.Typer(
         targets="targets:targets",
         check="check:check",
         fleet="fleet:fleet",
+        sweep="sweep:app",
         feasible="feasible:feasible",
         goodput="goodput:goodput",
         ridgeline="ridgeline:ridgeline",
@@ -63,7 +65,8 @@ app = typer.Typer(
     ),
     epilog=(
         "Exit codes: 0 ok, 2 bad input, 3 proved that no plan fits, 4 time limit without a plan, "
-        "130 interrupted, 1 a bug or a check that failed. Every command takes --json."
+        "5 a study stopped and can go on, 130 interrupted, 1 a bug or a check that failed. Every "
+        "command takes --json."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,

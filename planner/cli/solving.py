@@ -78,6 +78,7 @@ def question_of(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, 
     """The request of a job file and flags, and which of them its fields come from."""
     from planner.question.chips_of_plan import changed  # noqa: PLC0415  (not for --help)
     from planner.question.files.plan_file import read_job_file  # noqa: PLC0415  (not for --help)
+    from planner.question.kinds.kind import needed_in  # noqa: PLC0415  (not for --help)
     from planner.question.request import request_from  # noqa: PLC0415
 
     if job_file is None and asked.get("down") is not None:
@@ -90,14 +91,4 @@ def question_of(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, 
         fields, text = read_job_file(job_file)
         origin = replace(origin, file=str(job_file), content=text.content)
     fields = changed(fields, asked)
-    return request_from(fields, origin, needed=_needed(fields)), origin
-
-
-def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
-    """Chips, but of a question that says them otherwise or, over machines, may leave them open."""
-    from planner.question.kinds.kind import OF_MACHINES  # noqa: PLC0415  (not for --help)
-
-    without = any(
-        fields.get(name) is not None for name in (*OF_MACHINES, "pools", "chips_at_most", "down")
-    )
-    return () if without else ("chips",)
+    return request_from(fields, origin, needed=needed_in(fields)), origin

@@ -27,6 +27,7 @@ from planner.report.tables.goodput_over_chips import goodput_view
 from planner.report.tables.phases import phases_view
 from planner.report.tables.screen import evaluate_screen, solve_screen
 from planner.report.tables.sections import evaluate_view, solve_view
+from planner.report.tables.sweep import status_view
 from planner.report.tables.tables import text_of
 from planner.report.tables.terminal import plan_view
 from planner.report.tables.vary import vary_view
@@ -36,6 +37,7 @@ from planner.results.result import EvaluateResult, SolveResult
 from planner.studies.feasibility.answer import FeasibleResult
 from planner.studies.fleet.answer import FleetResult
 from planner.studies.run.answer import RunResult
+from planner.studies.sweep.answer import SweepResult
 
 
 def _register(
@@ -77,3 +79,4 @@ _register(PhasesResult, phases_view)
 _register(DownResult, down_view)
 _register(RunResult, goodput_view)
 _register(FleetResult, fleet_view)
+_register(SweepResult, status_view)

@@ -251,12 +251,12 @@ def test_every_value_of_a_flag_is_asked(flag: str, command_line: tuple[str, ...]
 
 def test_every_command_is_asked() -> None:
     kinds = {step.kind for question in questions() for step in question.steps}
-    for group in ("", "rack", "collective", "models", "hardware"):
+    for group in ("", "rack", "collective", "models", "hardware", "sweep"):
         out = command(*group.split(), "--help").out
         listed = out.partition("Commands")[2].splitlines()
         names = [line.split()[1] for line in listed if line.startswith("│ ") and line[2] != " "]
         assert names
-        groups = {"rack", "collective", "models", "hardware"} if not group else set()
+        groups = {"rack", "collective", "models", "hardware", "sweep"} if not group else set()
         assert {f"{group} {name}".strip() for name in names} - groups <= kinds, group
 
 

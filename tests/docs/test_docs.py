@@ -39,6 +39,10 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^(?P<mark>```+|~~~+)[ ]*(?P<language>\S*).*?\n(?P<body>.*?)^(?P=mark)[ ]*$",
                    re.MULTILINE | re.DOTALL)  # fmt: skip
+STUDY = (
+    "job: {hardware: h100-sxm5-80, axes: fsdp, clocks: false}\n"
+    "cross: {model: [gpt3-125m], chips: [8, 16], batch_tokens: [1Mi]}\n"
+)
 SKIPPED = ("# slow", "# example")
 SHELLS = ("", "sh", "bash", "shell", "console", "text")
 NAME = re.compile(r"`((?:planner|solvers|hardware_db|models_db)(?:\.\w+)+)(?:\([^`]*\))?`")
@@ -147,12 +151,13 @@ def _after_its_files(line: str) -> tuple[bool, bool]:
         word in line
         for word in ("evaluate", "explain", "compare", "planner report", "planner export", "check")
     )
-    return reads, "--calibration" in line
+    return reads, "--calibration" in line or ("sweep" in line and "sweep run" not in line)
 
 
 def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_text("model: llama2-7b\nchips: 64\n", encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     write_measurements(tmp_path)
     write_node(tmp_path / "outputs")
     shutil.copy(ROOT / "tests/models_db/hub/configs/qwen3-8b.json", tmp_path / "config.json")
@@ -205,6 +210,8 @@ def known_flags() -> frozenset[str]:
                     ("measure",), ("check",),
                     ("explain",), ("compare",), ("ridgeline",), ("report",),
                     ("goodput",),
+                    ("sweep", "run"), ("sweep", "status"), ("sweep", "table"), ("sweep", "plot"),
+                    ("sweep", "run"), ("sweep", "status"), ("sweep", "table"), ("sweep", "plot"),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"), ("collective", "bounds"), ("collective", "synthesize"),
                     ("collective", "simulate"), ("collective", "compare"), ("collective", "export"),

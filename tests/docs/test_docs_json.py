@@ -59,6 +59,10 @@ LINES = [
     "rack solve --gpus 4 --topology ring --max-links 1 --json",
     "rack topology ring:8 fat-tree:k=4 --json",
     "goodput --chips 64,128 --stall 5s --simulate exponential --runs 10 --json",
+    "sweep run study.yaml -o study.db --json",
+    "sweep status study.db --json",
+    "sweep table study.db --json",
+    "sweep plot study.db --x chips --y best.mfu --plot lines.svg --json",
     "ridgeline --case mlp-4096 --batches 16,512 --json",
     "reproduce --json",
     "reproduce 003 x-opt --json",
@@ -84,6 +88,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("json")
     write_measurements(folder)
     write_node(folder / "outputs")
+    study = "job: {model: gpt3-125m, hardware: h100-sxm5-80}\ncross: {chips: [8, 16]}\n"
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
     planner("solve", "--model", "gpt3-125m", "--chips", 4, "-o", folder / "plan.yaml")
     write_log(folder / "plan.yaml", folder / "train.log")
     write_log(folder / "plan.yaml", folder / "slow.log", factor=3.0)

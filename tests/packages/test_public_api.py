@@ -19,8 +19,9 @@ import solvers
 ROOT = Path(__file__).parents[2]
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Session", "Stage", "TimeLimitError",
-    "__version__", "collective_front", "compare", "evaluate", "explain", "export_file",
-    "feasible", "fleet", "goodput", "ridgelines", "solve", "solve_down", "solve_phases", "vary",
+    "UnfinishedError", "__version__", "collective_front", "compare", "evaluate", "explain",
+    "export_file", "feasible", "fleet", "goodput", "ridgelines", "solve", "solve_down",
+    "solve_phases", "sweep", "vary",
 ]  # fmt: skip
 
 
@@ -69,7 +70,7 @@ def test_names_that_load_late_are_listed() -> None:
 def test_the_tree_of_errors() -> None:
     codes = {
         planner.InputError: 2, planner.InfeasibleError: 3, planner.TimeLimitError: 4,
-        planner.PlannerError: 1,
+        planner.PlannerError: 1, planner.UnfinishedError: 5,
     }  # fmt: skip
     for error, code in codes.items():
         assert issubclass(error, planner.PlannerError)
@@ -88,6 +89,7 @@ def test_the_tree_of_errors() -> None:
         "goodput",
         "ridgelines",
         "collective_front",
+        "sweep",
     ],
 )
 def test_docstrings_say_what_is_raised(name: str) -> None:
@@ -100,7 +102,7 @@ def test_errors_of_the_tree_are_raised_somewhere() -> None:
     """An exception class that nothing raises is a promise that is not kept."""
     package = Path(planner.__file__).parent
     text = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
-    for name in ("InputError", "InfeasibleError", "TimeLimitError"):
+    for name in ("InputError", "InfeasibleError", "TimeLimitError", "UnfinishedError"):
         assert f"raise {name}(" in text, name
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from typing import Any
 
 from planner.base.vocabulary import LAYOUTS
 from planner.question.request import Request
@@ -36,3 +38,11 @@ def kind_of(request: Request) -> Kind:
     if any(getattr(request, name) not in (None, ()) for name in OF_MACHINES):
         return Kind.MACHINES
     return Kind.UNIFORM if request.layout == LAYOUTS[0] else Kind.UNEVEN
+
+
+def needed_in(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Chips, but of a question that says them otherwise or, over machines, may leave them open."""
+    without = any(
+        fields.get(name) is not None for name in (*OF_MACHINES, "pools", "chips_at_most", "down")
+    )
+    return () if without else ("chips",)

@@ -1,0 +1,173 @@
+"""`planner.sweep`: very many questions at once, solved by Dask, kept in a store that can go on."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from planner.answers.api import solve_request
+from planner.base.errors import InputError
+from planner.base.frozen import thawed
+from planner.base.messages import one_line
+from planner.base.progress import NotedProgress
+from planner.question.request import request_from
+from planner.search.uniform.session import Session
+from planner.studies.sweep.answer import SweepResult
+from planner.studies.sweep.kept import kept_of
+from planner.studies.sweep.places import check_local, holding
+from planner.studies.sweep.question.keys import Keys, answering_version
+from planner.studies.sweep.question.study import Study, study_of
+from planner.studies.sweep.running.run import Run, run_study
+from planner.studies.sweep.running.workers import GivenWorkers, LocalWorkers
+from planner.studies.sweep.store import Solved, Store
+
+
+def sweep(
+    axes: Mapping[str, Any] | None = None,
+    *,
+    together: Sequence[Mapping[str, Any]] = (),
+    points: Sequence[Mapping[str, Any]] = (),
+    where: Sequence[str] = (),
+    store: str | Path | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    refresh: bool = False,
+    on_progress: NotedProgress | None = None,
+    **fields: Any,
+) -> SweepResult:
+    """The best plan for each of very many questions; the result is read when it is looked at.
+
+    Args:
+        axes: Values by field, each crossed with each: `{"chips": [8, 16], "memory.bandwidth":
+            ["1x", "2x"], "fix.pp": [1, 2]}`; a range is `{"from": 8, "to": 512, "factor": 2}`.
+        together: Groups of fields that move together: `[{"seq_len": [4096, 8192], "batch_tokens":
+            ["1Mi", "2Mi"]}]`.
+        points: Fields of points, one by one; crossed with the axes.
+        where: Conditions, e.g. `"batch_tokens / seq_len >= chips"`; other points are left out.
+        store: Of the answers, e.g. `study.db`: a call that was ended goes on with it. None: a
+            temporary one, which goes with the result.
+        client: A `distributed.Client` of yours; None: processes of this machine.
+        workers: How many of these; None: one per core.
+        refresh: Whether answers of another version of the program are asked for again.
+        on_progress: Called with (what, done, of, note).
+        **fields: Fields that all questions have, as of `planner.solve`.
+
+    Raises:
+        InputError: A question cannot be asked as it is, or the store cannot be used.
+        UnfinishedError: Workers are gone for good; what was solved is stored.
+    """
+    study = study_of(fields, cross=axes or {}, zipped=together, points=points, where=where)
+    if client is not None and workers is not None:
+        raise InputError("workers: the client has its own; leave one of the two out")
+    run = Run(
+        solve=solve_in_order,
+        workers=LocalWorkers(workers) if client is None else GivenWorkers(client),
+        refresh=refresh,
+        on_progress=on_progress,
+    )
+    return swept(study, None if store is None else Path(store), run)
+
+
+def swept(study: Study, store: Path | None, run: Run) -> SweepResult:
+    """A study that was run; arguments and errors as of `sweep`."""
+    if store is not None:
+        run_study(study, store, run)
+        return SweepResult(store)
+    folder = TemporaryDirectory(prefix="planner-sweep-")
+    path = Path(folder.name) / "study.db"
+    run_study(study, path, run)
+    return SweepResult(path, kept=folder)
+
+
+def solve_in_order(questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Solved]:
+    """What a worker does with a batch: solves its questions in their order.
+
+    Neighbours in a batch are neighbours in the study, mostly of one model on one cluster: they
+    share a session, which stays in the thread for the next batch. No answer depends on it.
+
+    Args:
+        questions: Key and fields of each.
+    """
+    session = _session()
+    return [_solved(key, fields, session) for key, fields in questions]
+
+
+def answered(questions: Sequence[Mapping[str, Any]], store: Path) -> list[dict[str, Any]]:
+    """What a store keeps of the answers to some questions; what it lacks is solved here, and kept.
+
+    Args:
+        questions: Fields of each, as of `planner.solve`.
+        store: A store of `sweep`; it is made where it is missing. Points of its study stay.
+
+    Returns:
+        `status`, `best`, `front` and the rest, as `planner.studies.sweep.kept` says; of a question
+        that cannot be asked its `reason`.
+
+    Raises:
+        InputError: A field is wrong, or the store cannot be used.
+    """
+    keys, version = Keys(), answering_version()
+    asked = [request_from(fields) for fields in questions]
+    check_local(store)
+    with holding(store), Store(store, write=True) as opened:
+        found = []
+        for request in asked:
+            key = keys.key(request)
+            if (known := opened.result(key, version)) is None:
+                fields = request.model_dump(mode="json", exclude_unset=True)
+                (solved,) = solve_in_order([(key, fields)])
+                opened.add([solved])
+                known = solved.status, dict(solved.answer)
+            found.append({"status": known[0], **known[1]})
+        return found
+
+
+_OF_THREAD = threading.local()
+
+
+def _session() -> Session:
+    """That of this thread: a session is not for several threads at once."""
+    if not hasattr(_OF_THREAD, "session"):
+        _OF_THREAD.session = Session()
+    found: Session = _OF_THREAD.session
+    return found
+
+
+def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
+    """One question; what goes wrong with it is its result."""
+    started, wall = time.process_time(), time.perf_counter()
+    status, answer, counts = _answer(fields, session)
+    return Solved(
+        key=key,
+        version=answering_version(),
+        status=status,
+        answer=answer,
+        cpu_s=time.process_time() - started,
+        run={
+            "seconds": time.perf_counter() - wall,
+            "host": socket.gethostname(),
+            "process": os.getpid(),
+            **counts,
+        },
+    )
+
+
+def _answer(
+    fields: Mapping[str, Any], session: Session
+) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Status, answer and counts of a question."""
+    try:
+        result = solve_request(request_from(fields), session=session)
+    except InputError as error:
+        return "refused", {"reason": one_line(str(error))}, {}
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a bug: the other points of the study are not to be lost by it
+        return "failed", {"reason": one_line(f"{type(error).__name__}: {error}")}, {}
+    return result.status, kept_of(result), thawed(result.candidates.counts)

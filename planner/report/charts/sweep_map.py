@@ -1,0 +1,100 @@
+"""Who wins where: the best point of each cell of two columns of a study, as a map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.base.errors import InputError
+from planner.base.units import plural
+from planner.report.charts.sweep_looks import (
+    MOST_GROUPS,
+    Look,
+    beside,
+    cells_of,
+    keys_of,
+    looks_of,
+)
+from planner.report.drawing.chart import Bar, Chart, Key, Mark, Picture
+from planner.report.tables.sweep import column_words, value_words
+from planner.studies.sweep.columns import cell
+from planner.studies.sweep.store import Row
+from planner.studies.sweep.winners import groups_of, order, winners
+
+_MOST = 40  # values on one axis
+
+
+def map_picture(rows: Sequence[Row], x: str, y: str, color: str, least: str) -> Picture:
+    """A cell for each pair of values, with the look of what wins there.
+
+    Args:
+        rows: Points.
+        x, y: Columns of the axes.
+        color: Column that tells winners apart.
+        least: Figure of which the winner of a cell has the least.
+
+    Raises:
+        InputError: There are too many cells to be seen, or none.
+    """
+    across, down = order(cell(row, x) for row in rows), order(cell(row, y) for row in rows)
+    for name, values in ((x, across), (y, down)):
+        if len(values) > _MOST:
+            raise InputError(
+                f"plot: {name} has {len(values):,} values; a map shows up to {_MOST}: choose some "
+                "with --where"
+            )
+    best = winners(rows, (x, y), least)
+    if not best:
+        raise InputError(f"plot: no point has {least}")
+    groups = dict(
+        zip(best, groups_of([cell(row, color) for row in best.values()], MOST_GROUPS), strict=True)
+    )
+    looks = looks_of(list(groups.values()))
+    marks: list[Mark] = []
+    for at, left in enumerate(across):
+        for up, low in enumerate(down):
+            won = best.get((left, low))
+            look = looks[groups[left, low]] if won else None
+            marks.append(_cell((at + 1, up + 1), won, look, least, (x, y)))
+    header = tuple(dict.fromkeys((y, x, color, least, "plan")))
+    chart = Chart(
+        title=f"{column_words(color)} of the point with the least {column_words(least)}",
+        x=beside(x, across),
+        y=beside(y, down),
+        marks=tuple(marks),
+        legend=(*keys_of(looks, color, "bar"), *_none(len(best) < len(across) * len(down))),
+        description=_described(best, groups, (x, y), color),
+        header=header,
+        rows=tuple(cells_of(row, header) for row in best.values()),
+        height=min(0.9, max(0.3, 0.09 * len(down))),
+    )
+    return Picture(title=f"Who wins over {column_words(x)} and {column_words(y)}", charts=(chart,))
+
+
+def _none(wanted: bool) -> tuple[Key, ...]:
+    return (Key(words="no plan fits", tone="grey", kind="bar", hatch="cross", faint=True),) * wanted
+
+
+def _cell(
+    place: tuple[int, int], won: Row | None, look: Look | None, least: str, axes: tuple[str, str]
+) -> Bar:
+    x, y = place
+    sides = {"left": x - 0.5, "right": x + 0.5, "bottom": y - 0.5, "top": y + 0.5}
+    if won is None or look is None:
+        return Bar(**sides, tone="grey", hatch="cross", detail="no plan fits", faint=True)
+    tone, _, hatch = look
+    words = value_words(least, cell(won, least))
+    detail = ", ".join(f"{name} {value_words(name, cell(won, name))}" for name in (*axes, "plan"))
+    return Bar(
+        **sides, tone=tone, hatch=hatch, words=words, detail=f"{detail}: {words}", faint=True
+    )
+
+
+def _described(
+    best: dict[tuple[object, ...], Row],
+    groups: dict[tuple[object, ...], str],
+    axes: tuple[str, str],
+    color: str,
+) -> str:
+    counts = {group: list(groups.values()).count(group) for group in groups.values()}
+    said = ", ".join(f"{color} {group} in {count:,}" for group, count in counts.items())
+    return f"Of {plural(len(best), 'cell')} of {axes[0]} and {axes[1]}: {said}."

@@ -1,0 +1,150 @@
+"""A study in its store, read when it is looked at: how far it is, its rows, its columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.printable import Shown
+from planner.question.provenance import stamped
+from planner.results.dataframes import dataframe
+from planner.studies.sweep import columns
+from planner.studies.sweep.places import held_by
+from planner.studies.sweep.question.conditions import condition_of
+from planner.studies.sweep.question.keys import answering_version
+from planner.studies.sweep.store import FAILED, Counts, Row, Store
+
+_REASONS = 3
+
+
+class SweepResult(Shown):
+    """A study and its answers. Nothing is read before it is asked for, and never all at once.
+
+    Args:
+        path: Of the store.
+        kept: What has to live as long as this: a temporary folder.
+    """
+
+    __slots__ = ("_kept", "_known", "path")
+
+    def __init__(self, path: Path, kept: object = None) -> None:
+        self.path = path
+        self._kept = kept
+        self._known: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return self.counts.points
+
+    @property
+    def counts(self) -> Counts:
+        """How far it is."""
+        with Store(self.path) as store:
+            return store.counts(answering_version())
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Fields that vary."""
+        with Store(self.path) as store:
+            return tuple(json.loads(store.noted("axes") or "[]"))
+
+    @property
+    def file(self) -> str:
+        """The study file; empty: it comes from Python."""
+        with Store(self.path) as store:
+            return store.noted("file") or ""
+
+    @property
+    def running(self) -> str:
+        """Who holds the store now; empty: nobody."""
+        return held_by(self.path)
+
+    def rows(self, where: Sequence[str] = ()) -> Iterator[Row]:
+        """Points with their answers, in the order of the study.
+
+        Args:
+            where: Conditions over columns; rows that lack one of them are left out.
+        """
+        conditions = [condition_of(text) for text in where]
+        columns.checked([name for one in conditions for name in one.names] or ["status"],
+                        self.columns, "where")  # fmt: skip
+        with Store(self.path) as store:
+            yield from columns.chosen(store.rows(answering_version()), conditions)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        if not self._known:
+            with Store(self.path) as store:
+                rows = store.rows(answering_version())
+                self._known = tuple(dict.fromkeys((*self.axes, *columns.known(rows))))
+        return self._known
+
+    def named(self, names: Sequence[str] | None, what: str = "columns") -> tuple[str, ...]:
+        """Columns by their names; without names the usual ones that this study has.
+
+        Raises:
+            InputError: One is unknown.
+        """
+        if names is not None:
+            return columns.checked(names, self.columns, what)
+        return tuple(name for name in columns.usual(self.axes) if name in self.columns)
+
+    def table(
+        self, names: Sequence[str] | None = None, where: Sequence[str] = ()
+    ) -> Iterator[tuple[Any, ...]]:
+        """Rows of some columns; arguments as of `named` and `rows`."""
+        return columns.cells(self.rows(where), self.named(names))
+
+    def reasons(self) -> list[str]:
+        """The first few reasons for which points have no answer."""
+        found = dict[str, None]()
+        with Store(self.path) as store:
+            for row in store.rows(answering_version()):
+                if row.status in FAILED:
+                    found[f"{row.status}: {row.answer.get('reason')}"] = None
+                if len(found) == _REASONS:
+                    break
+        return list(found)
+
+    def to_dataframe(self, names: Sequence[str] | None = None, where: Sequence[str] = ()) -> Any:
+        """A table of pandas, which the extra `dataframe` installs.
+
+        Args:
+            names: Columns; None: all single values.
+            where: Conditions over columns.
+
+        Raises:
+            InputError: A column is unknown, or there is no pandas.
+        """
+        wanted = self.columns if names is None else self.named(names)
+        rows = [dict(zip(wanted, row, strict=True)) for row in self.table(wanted, where)]
+        return dataframe({"rows": rows}, "rows")
+
+    def to_dict(self) -> dict[str, Any]:
+        """How far the study is, as JSON-ready data."""
+        counts = self.counts
+        fields = {
+            "file": self.file,
+            "axes": list(self.axes),
+            **counts._asdict(),
+            "to_do": counts.points - counts.done,
+            "running": self.running,
+            "reasons": self.reasons(),
+            "answering": answering_version(),
+        }
+        return stamped(fields)
+
+
+def opened(path: Path) -> SweepResult:
+    """The study in a store.
+
+    Raises:
+        InputError: There is none.
+    """
+    found = SweepResult(path)
+    if not found.counts.points:
+        raise InputError(f"{path}: has no points yet; planner sweep run writes them")
+    return found

@@ -1,0 +1,67 @@
+"""What a store keeps of an answer: status, bound, the best plan, the front, figures of the run.
+
+It has the keys of `planner solve --json` (docs/json.md), without what a new solve gives when it is
+wanted: reasons, sources, breakdowns of each plan. It holds nothing that depends on when or where
+the question was solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from planner.results.plan import PlanResult
+from planner.results.result import SolveResult
+
+_OF_PLAN = ("mesh", "offload")
+_BY_BOUNDARY = ("energy_by_boundary_j", "power_by_boundary_w")
+_OF_GOODPUT = ("share", "low", "high", "mtbf_s", "checkpoint_every_s")
+
+
+def kept_of(result: SolveResult) -> dict[str, Any]:
+    """An answer as JSON-ready data."""
+    run = result.run.to_dict() if result.run else None
+    return {
+        "status": result.status,
+        "objective_name": result.objective_name,
+        "objective": result.objective,
+        "bound": result.bound,
+        "gap": result.gap,
+        "best": None if result.best is None else _best(result.best),
+        "front": {
+            "complete": result.front.complete,
+            "plans": [_plan(plan) for plan in result.front_rows()],
+        },
+        "training_run": None if run is None else _run(run),
+        "diagnosis": None if result.diagnosis is None else result.diagnosis.explanation,
+    }
+
+
+def _best(best: PlanResult) -> dict[str, Any]:
+    fields = best.to_dict()
+    return {
+        **_plan(fields),
+        **{name: fields[name] for name in _BY_BOUNDARY},
+        "breakdown": {"time_s": fields["breakdown"]["time_s"]},
+    }
+
+
+def _plan(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The single values of a plan, its mesh and its order of ranks."""
+    return {
+        **{name: value for name, value in fields.items() if _is_single(value) or name in _OF_PLAN},
+        "placement": {"order": fields["placement"]["order"]},
+        **{name: fields[name] for name in ("stages", "job") if fields.get(name)},
+    }
+
+
+def _run(fields: Mapping[str, Any]) -> dict[str, Any]:
+    goodput = fields.get("goodput") or {}
+    return {
+        **{name: value for name, value in fields.items() if _is_single(value)},
+        "goodput": {name: goodput[name] for name in _OF_GOODPUT if name in goodput},
+    }
+
+
+def _is_single(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)

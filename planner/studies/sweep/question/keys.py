@@ -1,0 +1,157 @@
+"""What answers are kept under: a question's digest, and the version of what answers it.
+
+The digest is that of the question with the contents of the records and files that it names, so
+that a changed file is another question, whatever its name. The version is a digest of the program
+that answers, with its fitted constants: a result of another version is stale.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import frozen_records
+import hardware_db
+import models_db
+import solvers
+from hardware_db.loading import cluster_parts
+from models_db.loading import model_data
+from planner.base import version
+from planner.base.files import is_file, names_a_file, read_bytes
+from planner.base.jsonfile import digest_of
+from planner.base.version import __version__
+from planner.question.request import Request
+from planner.studies.sweep.question.study import Study
+
+_FORM = 1  # of keys
+_LENGTH = 12
+_NOT_ANSWERING = ("cli", "report", "studies")
+"""Rooms of `planner` that no answer depends on."""
+_RECORDS = ("chips", "clusters")
+"""Folders of `hardware_db` whose files are part of the questions that name them."""
+
+
+class Keys:
+    """Digests of questions; each record and file is read once."""
+
+    def __init__(self) -> None:
+        self._contents = dict[tuple[str, str], Any]()
+
+    def key(self, request: Request) -> str:
+        """The digest of a question.
+
+        Args:
+            request: The question; it has been checked.
+
+        Raises:
+            InputError, HardwareError, ModelError: A record or file that it names cannot be read.
+        """
+        fields = request.model_dump(mode="json")
+        named = {name: self._content(name, value) for name, value in fields.items()}
+        return digest_of({"form": _FORM, "fields": fields | named}).removeprefix("sha256:")
+
+    def of_study(self, study: Study) -> str:
+        """The digest of all questions of a study at once, far sooner than that of each."""
+        groups = [
+            [
+                [self._content(name, value) for name, value in zip(group.names, row, strict=True)]
+                for row in group.rows
+            ]
+            for group in study.groups
+        ]
+        fields = {
+            "form": _FORM,
+            "fixed": {name: self._content(name, value) for name, value in study.fixed.items()},
+            "names": study.names,
+            "groups": groups,
+            "where": [one.text for one in study.conditions],
+            "program": [__version__, hardware_db.database_hash(), models_db.database_hash()],
+        }
+        return digest_of(fields)
+
+    def _content(self, name: str, value: Any) -> Any:
+        """A value of a field, or the digest of what it names."""
+        if name in ("model", "hardware") and isinstance(value, str):
+            return self._record(name, value)
+        if name == "pools" and isinstance(value, dict):
+            pools = ((self._record("hardware", one), chips) for one, chips in value.items())
+            return [list(pool) for pool in pools]
+        if isinstance(value, list):
+            return [self._content("", one) for one in value]
+        return self._file(value) if _is_a_file(value) else value
+
+    def _record(self, kind: str, name: str) -> str:
+        found: str | None = self._contents.get((kind, name))
+        if found is None:
+            found = digest_of({"record": _with_files(_record_of(kind, name), Path(name).parent)})
+            self._contents[kind, name] = found
+        return found
+
+    def _file(self, name: str) -> str:
+        found: str | None = self._contents.get(("", name))
+        if found is None:
+            found = self._contents["", name] = _digest(read_bytes(Path(name)))
+        return found
+
+
+def _record_of(kind: str, name: str) -> Any:
+    if kind == "model":
+        return model_data(name.removeprefix("hf:"))[0]
+    parts = cluster_parts(name)
+    return {"chip": parts.chip.data, "cluster": parts.cluster.data}
+
+
+def _with_files(value: Any, folder: Path) -> Any:
+    """A record in which the files that it names are there by their contents."""
+    if isinstance(value, Mapping):
+        return {key: _with_files(inner, folder) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_files(inner, folder) for inner in value]
+    if names_a_file(value) and is_file(folder / value):
+        return _digest(read_bytes(folder / value))
+    return value
+
+
+def _is_a_file(value: Any) -> bool:
+    """Whether a value is the path of a file: assumptions, calibration, a plan, a graph."""
+    return isinstance(value, str) and "." in value and "\n" not in value and is_file(Path(value))
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+@functools.cache
+def answering_version() -> str:
+    """`0.1.0+4f1c...`: this program's version, and the digest of all that its answers depend on."""
+    digest = hashlib.sha256()
+    for name, path in _answering():
+        content = path.read_bytes()
+        digest.update(f"{name}:{len(content)}\n".encode())
+        digest.update(content)
+    return f"{__version__}+{digest.hexdigest()[:_LENGTH]}"
+
+
+def _answering() -> Iterator[tuple[str, Path]]:
+    """The files that answers depend on, but for the records of chips, clusters and models."""
+    roots = [Path(version.__file__).parents[1]]
+    for package in (solvers, frozen_records, hardware_db, models_db):
+        roots.append(Path(str(package.__file__)).parent)
+    for root in roots:
+        for path in sorted(root.rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if _counts(root.name, name) and path.is_file():
+                yield f"{root.name}/{name}", path
+
+
+def _counts(package: str, name: str) -> bool:
+    room, *inside = name.split("/")
+    if "__pycache__" in name:
+        return False
+    if package == "planner":
+        return room not in _NOT_ANSWERING and bool(inside)
+    records = inside[:1] and inside[0] in _RECORDS if package == "hardware_db" else True
+    return not (room == "data" and records)

@@ -1,0 +1,375 @@
+"""Where points are solved: processes of this machine, or the workers of a Dask scheduler."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from multiprocessing import resource_tracker
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from planner.base.errors import InputError, UnfinishedError
+from planner.base.files import read_yaml_text
+from planner.base.messages import Origin, mistakes, one_line
+
+PRELOADED = "planner.studies.sweep.running.warming"
+_CONNECT_S = 15.0
+_ASK_S = 10.0
+_CLOSE_S = 3.0
+_NO_PAGE = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+_MISSING = "sweep: needs Dask: pip install 'parallelism-planner[sweep]'"
+_SETTINGS = {
+    "distributed.scheduler.allowed-failures": 3,
+    "distributed.admin.low-level-log-length": 10,  # else 1,000 messages of each worker are kept
+    "distributed.admin.tick.limit": "1h",  # a long solve holds the lock of Python
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.logging.distributed": "critical",
+}
+
+
+def imported(name: str) -> Any:
+    """A module of Dask.
+
+    Raises:
+        InputError: It is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise InputError(_MISSING) from error
+
+
+class Workers(ABC):
+    """The workers of one run.
+
+    Attributes:
+        patience_s: For how long there may be none before the run gives up.
+        renewed_after_s: For how long there may be none before they are started anew, or looked
+            for at a new connection.
+        gone: What is said then.
+    """
+
+    patience_s = 300.0
+    renewed_after_s = 10.0
+    gone = "scheduler: it does not answer, or has no workers"
+
+    def __init__(self) -> None:
+        self._client: Any = None
+
+    @property
+    def client(self) -> Any:
+        """The `distributed.Client` that is connected to them.
+
+        Raises:
+            UnfinishedError: No scheduler answers.
+        """
+        if self._client is None:
+            self._client = self._connected()
+        return self._client
+
+    @abstractmethod
+    def _connected(self) -> Any:
+        """A new client."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether the scheduler is there, as far as the client knows."""
+        return self._client is not None and self._client.status == "running"
+
+    def threads(self) -> int:
+        """Threads that all workers have together; 0: there are none, or the scheduler is silent."""
+        try:
+            scheduler = self.client.scheduler
+            found = self.client.sync(scheduler.ncores, callback_timeout=_ASK_S)
+        except Exception:  # whatever way a scheduler is gone: the caller watches how long
+            return 0
+        return sum(found.values())
+
+    def refill(self) -> None:  # noqa: B027  (most have nothing to do)
+        """Asks for workers that are missing, where they are ours."""
+
+    def renew(self) -> bool:
+        """Connects again; returns whether what was submitted before is lost by that."""
+        with suppress(Exception):  # it is broken: what counts is that the next one works
+            self._client.close(timeout=_CLOSE_S)
+        self._client = None
+        with suppress(UnfinishedError):  # it is tried again
+            self._client = self._connected()
+        return True
+
+    def close(self) -> None:
+        """Lets the client go, and ends workers that are ours."""
+        if self._client is not None:
+            with suppress(Exception):  # at the end: nothing is lost any more
+                self._client.close(timeout=_CLOSE_S)
+            self._client = None
+
+
+class LocalWorkers(Workers):
+    """A process per core of this machine, one thread each.
+
+    Args:
+        count: Processes; None: as many as there are cores to use.
+    """
+
+    patience_s = 60.0
+    renewed_after_s = 15.0
+    gone = "workers: all have ended, and new ones do not come to work"
+
+    def __init__(self, count: int | None = None) -> None:
+        super().__init__()
+        self.count = count or len(os.sched_getaffinity(0))
+        self._cluster: Any = None
+
+    def _connected(self) -> Any:
+        distributed = imported("distributed")
+        if self._cluster is None:
+            self._cluster = self._started(distributed)
+        return distributed.Client(self._cluster, timeout=_CONNECT_S, set_as_default=False)
+
+    def _started(self, distributed: Any) -> Any:
+        """A cluster whose workers begin to start; Ctrl-C is for this process, not for them."""
+        logging.getLogger("asyncio").addFilter(_of_ours)
+        with _interruptions_wait():
+            cluster = distributed.LocalCluster(
+                n_workers=0, threads_per_worker=1, processes=True, silence_logs=50,
+                preload=[PRELOADED], scheduler_kwargs=_NO_PAGE,
+            )  # fmt: skip
+        cluster.scale(self.count)
+        return cluster
+
+    def refill(self) -> None:
+        """Asks for the workers that are missing."""
+        if self._cluster is not None:
+            with suppress(Exception):  # a cluster that is broken is renewed instead
+                self._cluster.scale(self.count)
+
+    def renew(self) -> bool:
+        """A new cluster in place of one whose workers are gone."""
+        self.close()
+        self._client = self._connected()
+        return True
+
+    def close(self) -> None:
+        """Ends the processes at once: what they are at is not wanted any more."""
+        super().close()
+        cluster, self._cluster = self._cluster, None
+        if cluster is not None:
+            for process in _processes(cluster):
+                with suppress(Exception):  # it has ended
+                    process.kill()
+            cluster.shutdown_on_close = False  # not once more at the end of the program
+            with suppress(Exception):  # nothing runs there any more
+                cluster.close(timeout=_CLOSE_S)
+
+
+def _of_ours(record: logging.LogRecord) -> bool:
+    """Whether a line of the log is to be seen: not that workers ended by us did not start."""
+    return "Nanny" not in record.getMessage()
+
+
+@contextmanager
+def _interruptions_wait() -> Iterator[None]:
+    """Inside of it Ctrl-C waits, and threads that start there never hear it, nor do their children.
+
+    So a worker that starts is not broken by it at any time, and whoever runs the study ends it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it would let interruptions in when it starts later
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _processes(cluster: Any) -> Iterator[Any]:
+    """The processes of the workers of a local cluster."""
+    for nanny in cluster.workers.values():
+        process = getattr(getattr(nanny, "process", None), "process", None)
+        inner = getattr(process, "_process", None)
+        if inner is not None:
+            yield inner
+
+
+class ScheduledWorkers(Workers):
+    """The workers of a scheduler that somebody runs.
+
+    Args:
+        address: Such as `tcp://10.0.0.1:8786`.
+    """
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self.address = address
+
+    def _connected(self) -> Any:
+        distributed = imported("distributed")
+        try:
+            return distributed.Client(self.address, timeout=_CONNECT_S, set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            raise UnfinishedError(
+                f"scheduler: {one_line(self.address)}: no Dask scheduler answers there"
+            ) from error
+        except ValueError as error:
+            raise InputError(f"scheduler: {one_line(self.address)}: {error}") from error
+
+
+class GivenWorkers(Workers):
+    """The workers of a client that a caller has: it stays open.
+
+    Args:
+        client: A `distributed.Client`.
+    """
+
+    def __init__(self, client: Any) -> None:
+        super().__init__()
+        self._client = client
+
+    def _connected(self) -> Any:
+        raise UnfinishedError("client: it is closed")
+
+    def renew(self) -> bool:
+        """The client connects again by itself, or never."""
+        return False
+
+    def close(self) -> None:
+        """The client is its caller's."""
+
+
+class ClusterFile(BaseModel):
+    """The form of a file that names a cluster to start workers on."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
+
+    kind: Literal["slurm", "pbs", "sge", "lsf", "kubernetes"] = Field(description="What runs jobs.")
+    workers: int = Field(ge=1, le=100_000, description="How many to start.")
+    options: dict[str, Any] = Field(
+        default={},
+        description="Of dask_jobqueue's cluster (queue, account, cores, memory, walltime, ...), or "
+        "of dask_kubernetes' KubeCluster (name, image, namespace, resources, ...).",
+    )
+
+
+_CLUSTERS = {
+    "slurm": ("dask_jobqueue", "SLURMCluster"),
+    "pbs": ("dask_jobqueue", "PBSCluster"),
+    "sge": ("dask_jobqueue", "SGECluster"),
+    "lsf": ("dask_jobqueue", "LSFCluster"),
+    "kubernetes": ("dask_kubernetes.operator", "KubeCluster"),
+}
+
+
+_PROGRAMS = {"slurm": "sbatch", "pbs": "qsub", "sge": "qsub", "lsf": "bsub"}
+
+
+def read_cluster(path: Path) -> ClusterFile:
+    """What a file says of a cluster.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+    data, text = read_yaml_text(path)
+    try:
+        return ClusterFile.model_validate(data)
+    except ValidationError as error:
+        origin = Origin(file=str(path), content=text.content)
+        lines = mistakes(error, origin.label, ClusterFile.model_fields)
+        raise InputError("\n".join(lines)) from error
+
+
+def _first(error: Exception) -> str:
+    """The first sentence of what a library says, which says all again after it."""
+    return one_line(str(error)).partition(". ")[0]
+
+
+class QueuedWorkers(Workers):
+    """Workers that run as jobs of a batch system, or as pods.
+
+    Args:
+        form: What is started where.
+        file: Where that was read, for messages.
+    """
+
+    patience_s = 86400.0  # jobs wait in their queue as long as they like
+    renewed_after_s = 60.0
+
+    def __init__(self, form: ClusterFile, file: str) -> None:
+        super().__init__()
+        self.form, self.file = form, file
+        self._cluster: Any = None
+
+    def cluster(self) -> Any:
+        """The cluster of dask-jobqueue or dask-kubernetes.
+
+        Raises:
+            InputError: The package is not installed, or refuses the options.
+        """
+        if self._cluster is None:
+            module, name = _CLUSTERS[self.form.kind]
+            package = module.partition(".")[0].replace("_", "-")
+            try:
+                make: Callable[..., Any] = getattr(import_module(module), name)
+            except ImportError as error:
+                said = f"{self.form.kind} needs {package}: pip install {package}"
+                raise InputError(f"cluster: {self.file}: {said}") from error
+            try:
+                self._cluster = make(**_options(self.form))
+            except (TypeError, ValueError) as error:
+                raise InputError(f"cluster: {self.file}: options: {_first(error)}") from error
+        return self._cluster
+
+    def _connected(self) -> Any:
+        distributed = imported("distributed")
+        cluster, program = self.cluster(), _PROGRAMS.get(self.form.kind)
+        if program is not None and shutil.which(program) is None:
+            self.close()
+            raise InputError(
+                f"cluster: {self.file}: {program} is not here; run this where jobs are submitted"
+            )
+        cluster.scale(self.form.workers)
+        return distributed.Client(cluster, timeout=_CONNECT_S, set_as_default=False)
+
+    def renew(self) -> bool:
+        """Asks for the workers again; the scheduler and what it has stay."""
+        with suppress(Exception):  # the batch system is asked again later
+            self.cluster().scale(self.form.workers)
+        return False
+
+    def close(self) -> None:
+        """Ends the jobs."""
+        super().close()
+        cluster, self._cluster = self._cluster, None
+        if cluster is not None:
+            with suppress(Exception):  # the batch system ends what is left
+                cluster.close(timeout=_CLOSE_S)
+
+
+def _options(form: ClusterFile) -> Mapping[str, Any]:
+    """Options, with one thread for each process where a batch system is asked."""
+    if form.kind == "kubernetes":
+        return form.options
+    cores = form.options.get("cores", 1)
+    return {"cores": cores, "processes": cores, "memory": "4GB", **form.options}
+
+
+@contextmanager
+def configured() -> Iterator[None]:
+    """Inside of it Dask is set up for solves: long, of one thread, on workers that may die."""
+    dask = imported("dask")
+    imported("distributed")  # its own settings are there before they are changed for a while
+    with dask.config.set(_SETTINGS):
+        yield

@@ -1,0 +1,385 @@
+"""The store of a study: one SQLite file with its points, their questions and the answers.
+
+A point is a place in the study and the key of its question; a question has at most one result for
+each version of the program. Nothing says that a point is being worked on: one without a result is
+to do. Only the run that holds the store (`holding`) writes to it, and a result is on disk before
+anyone is told of it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from planner.base.errors import InputError, UnfinishedError
+from planner.base.files import is_file, similar_file
+from planner.base.messages import one_line
+from planner.studies.sweep.places import locked_by
+
+_APPLICATION = 0x504C5357  # "PLSW": what the file says of itself
+_FORM = 1
+_BUSY_S = 20.0
+_CHUNK = 1000
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE job (
+  key TEXT PRIMARY KEY, family TEXT NOT NULL, first INTEGER NOT NULL, asked TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE point (place INTEGER PRIMARY KEY, key TEXT NOT NULL, axes TEXT NOT NULL);
+CREATE TABLE result (
+  number INTEGER PRIMARY KEY, key TEXT NOT NULL, version TEXT NOT NULL, status TEXT NOT NULL,
+  answer TEXT NOT NULL, cpu_s REAL NOT NULL, at TEXT NOT NULL, run TEXT NOT NULL,
+  UNIQUE (key, version)
+);
+CREATE INDEX point_key ON point (key);
+CREATE INDEX job_order ON job (family, first);
+"""
+_SHOWN = """
+  result.number = (SELECT number FROM result AS own WHERE own.key = point.key
+                   ORDER BY own.version = :version DESC, own.number DESC LIMIT 1)
+"""
+FAILED = ("failed", "refused")
+"""Of results without an answer: the program broke on it, or the question cannot be asked."""
+
+
+class Solved(NamedTuple):
+    """What a worker found for one question.
+
+    Attributes:
+        key: Of the question.
+        version: Of the program that answered.
+        status: Of the answer, or one of `FAILED`.
+        answer: It, JSON-ready.
+        cpu_s: CPU seconds that it took.
+        run: Counts, times and the machine: what is of the run, not of the answer.
+    """
+
+    key: str
+    version: str
+    status: str
+    answer: Mapping[str, Any]
+    cpu_s: float
+    run: Mapping[str, Any]
+
+
+class Row(NamedTuple):
+    """A point with its question and its result.
+
+    Attributes:
+        place: In the study.
+        axes: Values of the axes.
+        asked: Fields of the question.
+        key: Its digest.
+        status: Of the result; None: to do.
+        answer, version, cpu_s: Of the result.
+    """
+
+    place: int
+    axes: dict[str, Any]
+    asked: dict[str, Any]
+    key: str
+    status: str | None
+    answer: dict[str, Any]
+    version: str | None
+    cpu_s: float
+
+
+class Counts(NamedTuple):
+    """How far a study is.
+
+    Attributes:
+        points: Of the study.
+        done: With a result, stale ones included.
+        stale: Whose only results are of other versions.
+        failed: Whose result is no answer.
+        by_status: Points by the status of their result.
+        cpu_s: CPU seconds of all results.
+    """
+
+    points: int
+    done: int
+    stale: int
+    failed: int
+    by_status: dict[str, int]
+    cpu_s: float
+
+
+class Store:
+    """An open store.
+
+    Args:
+        path: The file.
+        write: Whether it is made where it is missing, and may be changed.
+
+    Raises:
+        InputError: It is missing, no store, damaged, locked, or its folder cannot be written to.
+    """
+
+    def __init__(self, path: Path, *, write: bool = False) -> None:
+        self.path = path
+        self._name = one_line(str(path))
+        if not write and not is_file(path):
+            raise InputError(f"{self._name}: there is no such store{similar_file(path)}")
+        with self._told():
+            self._db = self._opened(write=write)
+
+    def _opened(self, *, write: bool) -> sqlite3.Connection:
+        """The database, checked; to be read from a folder that cannot be written to as well."""
+        uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
+        try:
+            database = self._connected(uri)
+        except sqlite3.OperationalError:
+            if write:
+                raise
+            database = self._connected(f"{uri}&immutable=1")
+        if write:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
+        return database
+
+    def _connected(self, uri: str) -> sqlite3.Connection:
+        database = sqlite3.connect(
+            uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._recognised(database, write="mode=rwc" in uri)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _recognised(self, database: sqlite3.Connection, *, write: bool) -> None:
+        """Makes the tables of an empty file; refuses one that is no store.
+
+        Raises:
+            InputError: It is another database, or one of another version.
+        """
+        kind = database.execute("PRAGMA application_id").fetchone()[0]
+        empty = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        if kind == 0 and empty and write:
+            made = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_FORM};"
+            database.executescript(f"BEGIN IMMEDIATE; {made} {_TABLES} COMMIT;")
+            return
+        if kind != _APPLICATION:
+            raise InputError(f"{self._name}: is no store of planner sweep; name another file")
+        form = database.execute("PRAGMA user_version").fetchone()[0]
+        if form != _FORM:
+            raise InputError(f"{self._name}: has form {form}; this planner reads form {_FORM}")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turns what SQLite raises into one line.
+
+        Raises:
+            InputError: The file is no store, damaged or cannot be written to.
+            UnfinishedError: The disk is full, or another process keeps it locked.
+        """
+        try:
+            yield
+        except sqlite3.Error as error:
+            said = str(error).lower()
+            if "full" in said or "disk i/o" in said:
+                raise UnfinishedError(
+                    f"{self._name}: the disk is full or fails ({said})"
+                ) from error
+            if "locked" in said or "busy" in said:
+                raise UnfinishedError(f"{self._name}: is locked{locked_by(self.path)}") from error
+            if "not a database" in said or "malformed" in said or "corrupt" in said:
+                raise InputError(
+                    f"{self._name}: is damaged or no store ({said}); name another file, or save "
+                    "what can be read with planner sweep table --csv"
+                ) from error
+            raise InputError(f"{self._name}: cannot be used ({said})") from error
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it is on disk at its end, or nothing."""
+        with self._told():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Closes the file; what was written is in it alone then."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def check(self) -> None:
+        """Reads the whole file for damage.
+
+        Raises:
+            InputError: It has some.
+        """
+        with self._told():
+            found = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            said = one_line(str(found).splitlines()[-1])
+            raise InputError(
+                f"{self._name}: is damaged ({said}); save what can be read with planner sweep "
+                "table --csv, and name another file"
+            )
+
+    def noted(self, name: str) -> str | None:
+        """What was noted under a name."""
+        with self._told():
+            found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if found is None else str(found[0])
+
+    def note(self, **values: str) -> None:
+        """Notes texts by name."""
+        with self.writing() as database:
+            database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+    def forget_points(self) -> None:
+        """Drops the points of a study; questions and results stay."""
+        with self.writing() as database:
+            database.execute("DELETE FROM point")
+
+    def add_points(self, rows: Iterable[tuple[int, Mapping[str, Any], str, str, str]]) -> None:
+        """Adds points: place, values of the axes, key, family, and the fields as JSON."""
+        points = [(at, key, _text(axes), family, asked) for at, axes, key, family, asked in rows]
+        with self.writing() as database:
+            database.executemany(
+                "INSERT INTO job VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "family = excluded.family, first = excluded.first",
+                [(key, family, at, asked) for at, key, _, family, asked in points],
+            )
+            database.executemany(
+                "INSERT OR REPLACE INTO point VALUES (?, ?, ?)", [point[:3] for point in points]
+            )
+
+    def add(self, results: Sequence[Solved]) -> int:
+        """Writes results; those that are there already stay. Returns how many were new."""
+        rows = [
+            (one.key, one.version, one.status, _text(one.answer), one.cpu_s, _text(one.run))
+            for one in results
+        ]
+        with self.writing() as database:
+            before = database.total_changes
+            database.executemany(
+                "INSERT INTO result (key, version, status, answer, cpu_s, run, at) VALUES "
+                "(?, ?, ?, ?, ?, ?, datetime('now')) ON CONFLICT (key, version) DO NOTHING",
+                rows,
+            )
+            return database.total_changes - before
+
+    def drop_failed(self) -> None:
+        """Drops results that are no answers, so that their points are to do again."""
+        with self.writing() as database:
+            database.execute(f"DELETE FROM result WHERE status IN {FAILED!r}")
+
+    def to_do(self, version: str, *, refresh: bool = False) -> Iterator[tuple[str, str, str]]:
+        """Questions without a result, neighbours one after another: key, family, fields as JSON.
+
+        Args:
+            version: Of this program.
+            refresh: Whether those whose results are all stale are asked again.
+        """
+        own = "AND result.version = :version" if refresh else ""
+        query = (
+            "SELECT key, family, asked, first FROM job "
+            "WHERE (family > :family OR (family = :family AND first > :first)) "
+            "AND EXISTS (SELECT 1 FROM point WHERE point.key = job.key) "
+            f"AND NOT EXISTS (SELECT 1 FROM result WHERE result.key = job.key {own}) "
+            f"ORDER BY family, first LIMIT {_CHUNK}"
+        )
+        family, first = "", -1
+        while True:
+            asked = {"version": version, "family": family, "first": first}
+            with self._told():
+                page = self._db.execute(query, asked).fetchall()
+            if not page:
+                return
+            yield from ((row[0], row[1], row[2]) for row in page)
+            family, first = page[-1][1], page[-1][3]
+
+    def counts(self, version: str) -> Counts:
+        """How far the study is.
+
+        Args:
+            version: Of this program.
+        """
+        query = (
+            "SELECT result.status, result.version = :version, count(*), total(result.cpu_s) "
+            f"FROM point LEFT JOIN result ON {_SHOWN} GROUP BY 1, 2"
+        )
+        with self._told():
+            rows = self._db.execute(query, {"version": version}).fetchall()
+        done = [row for row in rows if row[0] is not None]
+        by_status = dict[str, int]()
+        for status, _, count, _ in done:
+            by_status[status] = by_status.get(status, 0) + count
+        return Counts(
+            points=sum(row[2] for row in rows),
+            done=sum(row[2] for row in done),
+            stale=sum(row[2] for row in done if not row[1]),
+            failed=sum(by_status.get(name, 0) for name in FAILED),
+            by_status=by_status,
+            cpu_s=sum(row[3] for row in done),
+        )
+
+    def rows(self, version: str) -> Iterator[Row]:
+        """The points in the order of the study, each with the newest result that fits it best.
+
+        Args:
+            version: Of this program, whose results come first.
+        """
+        query = (
+            "SELECT point.place, point.axes, job.asked, point.key, result.status, result.answer, "
+            "result.version, result.cpu_s FROM point JOIN job ON job.key = point.key "
+            f"LEFT JOIN result ON {_SHOWN} WHERE point.place > :place "
+            f"ORDER BY point.place LIMIT {_CHUNK}"
+        )
+        place = -1
+        while True:
+            with self._told():
+                page = self._db.execute(query, {"version": version, "place": place}).fetchall()
+            if not page:
+                return
+            yield from map(_row, page)
+            place = page[-1][0]
+
+    def results(self) -> int:
+        """How many there are, of all versions and of questions that no point asks any more too."""
+        with self._told():
+            return int(self._db.execute("SELECT count(*) FROM result").fetchone()[0])
+
+    def result(self, key: str, version: str) -> tuple[str, dict[str, Any]] | None:
+        """Status and answer of a question in this version, if there is one."""
+        with self._told():
+            found = self._db.execute(
+                "SELECT status, answer FROM result WHERE key = ? AND version = ?", (key, version)
+            ).fetchone()
+        return None if found is None else (found[0], json.loads(found[1]))
+
+
+def _row(found: Sequence[Any]) -> Row:
+    place, axes, asked, key, status, answer, version, cpu_s = found
+    return Row(
+        place=place,
+        axes=json.loads(axes),
+        asked=json.loads(asked),
+        key=key,
+        status=status,
+        answer={} if answer is None else json.loads(answer),
+        version=version,
+        cpu_s=cpu_s or 0.0,
+    )
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,123 @@
+"""Which points of a study win: the best one of each cell of a map, the front of two figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from planner.base.errors import InputError
+from planner.base.messages import shown
+from planner.studies.sweep.columns import cell
+from planner.studies.sweep.store import Row
+
+OTHERS = "others"
+_CLASSES = 5
+
+
+class Spot(NamedTuple):
+    """A point as pictures take it.
+
+    Attributes:
+        x, y: Its place.
+        group: What it is coloured by.
+        row: The point.
+    """
+
+    x: Any
+    y: Any
+    group: Any
+    row: Row
+
+
+def order(values: Iterable[Any]) -> list[Any]:
+    """Distinct values: numbers ascending, anything else as it comes first."""
+    found = list(dict.fromkeys(values))
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in found):
+        return sorted(found)
+    return found
+
+
+def winners(rows: Iterable[Row], names: Sequence[str], least: str) -> dict[tuple[Any, ...], Row]:
+    """The row with the least of a figure for each combination of some columns.
+
+    Args:
+        rows: Points; those without the figure win nothing.
+        names: Columns that make a combination.
+        least: The figure.
+
+    Raises:
+        InputError: It is no number somewhere.
+    """
+    found: dict[tuple[Any, ...], tuple[float, Row]] = {}
+    for row in rows:
+        value = number(row, least)
+        if value is None:
+            continue
+        place = tuple(cell(row, name) for name in names)
+        if place not in found or value < found[place][0]:
+            found[place] = (value, row)
+    return {place: row for place, (_, row) in found.items()}
+
+
+_FIGURES = {"time": "best.step_time_s", "energy": "best.energy_per_step_j"}
+
+
+def minimized(rows: Iterable[Row]) -> str:
+    """The figure of which all points have the least, by its column."""
+    names = {row.answer.get("objective_name") for row in rows if row.answer.get("best")}
+    return _FIGURES.get(str(names.pop()), "value") if len(names) == 1 else "value"
+
+
+def number(row: Row, name: str) -> float | None:
+    """A figure of a row; None: it has none.
+
+    Raises:
+        InputError: It is no number.
+    """
+    value = cell(row, name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name}: {shown(value)} is not a number; name a figure of the answer")
+    return float(value)
+
+
+def front(spots: Sequence[tuple[float, float]]) -> list[int]:
+    """Places of those that no other has as little of both figures as, by the first figure."""
+    ordered = sorted(range(len(spots)), key=spots.__getitem__)
+    found: list[int] = []
+    for at in ordered:
+        if not found or spots[at][1] < spots[found[-1]][1]:
+            found.append(at)
+    return found
+
+
+def groups_of(values: Sequence[Any], most: int) -> list[str]:
+    """The group of each value, of at most so many: itself, or a class of numbers.
+
+    Args:
+        values: What points are coloured by; None: there is nothing.
+        most: Groups that can be told apart.
+    """
+    there = order(value for value in values if value is not None)
+    if len(there) <= most:
+        return ["none" if value is None else _plain(value) for value in values]
+    if all(isinstance(value, int | float) for value in there):
+        edges = [there[round(at * (len(there) - 1) / _CLASSES)] for at in range(_CLASSES + 1)]
+        return ["none" if value is None else _class(value, edges) for value in values]
+    often = sorted(there, key=lambda value: -values.count(value))[: most - 1]
+    return [
+        "none" if value is None else _plain(value) if value in often else OTHERS for value in values
+    ]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"{value}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def _class(value: float, edges: Sequence[float]) -> str:
+    """`0.3 to 0.35`: the class of a number."""
+    at = max(at for at in range(_CLASSES) if at == 0 or value > edges[at])
+    return f"{edges[at]:.4g} to {edges[at + 1]:.4g}"

@@ -1,0 +1,182 @@
+"""`planner sweep` on the command line: run, status, table, plot, and what is refused."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from pyarrow import ipc, parquet
+from studies.sweep.stand_in import Here, known
+from support.cases import each
+
+from cli.command import planner, refused
+from planner.answers import sweeping
+from planner.studies.sweep.running import workers
+
+STUDY = """
+job: {model: gpt3-125m}
+cross:
+  chips: [8, 16, 32]
+  hardware: [dgx-h100-ndr, dgx-b200-ndr]
+  batch_tokens: [1Mi, 4Mi]
+where: chips < 32 or batch_tokens > 1Mi
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study file with its store beside it: ten points, solved by a stand-in."""
+    path = tmp_path_factory.mktemp("sweep") / "study.yaml"
+    path.write_text(STUDY, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweeping, "solve_in_order", known)
+        patch.setattr(workers, "LocalWorkers", lambda count: Here(threads=count or 1))
+        outcome = planner("sweep", "run", path, "-o", path.with_suffix(".db"), "--workers", 2)
+    assert outcome.code == 0, outcome.err
+    assert "done       10 (100 %)" in outcome.out
+    return path
+
+
+@pytest.fixture
+def store(study: Path) -> Path:
+    return study.with_suffix(".db")
+
+
+def test_status_says_how_far_a_study_is(store: Path) -> None:
+    said = planner("sweep", "status", store).out
+    assert "axes       chips, hardware, batch_tokens" in said
+    assert "to do      0" in said
+    document = planner("sweep", "status", store, "--json").document
+    assert (document["points"], document["done"], document["to_do"]) == (10, 10, 0)
+    assert document["by_status"] == {"optimal": 10}
+    assert document["running"] == ""
+
+
+def test_a_dry_run_counts_estimates_and_shows_three(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "solve_in_order", known)
+    said = planner("sweep", "run", study, "--dry-run").out
+    assert "chips (3), hardware (2), batch_tokens (2)" in said
+    assert "left out    2 by 1 condition" in said
+    assert "about 5 s, from 5 points" in said
+    assert said.count("optimal") == 3
+    document = planner("sweep", "run", study, "--dry-run", "--json").document
+    assert (document["points"], document["left_out"], document["cpu_s"]) == (10, 2, 5.0)
+
+
+def test_a_table_has_the_columns_and_rows_that_are_asked_for(store: Path) -> None:
+    columns = "chips,hardware,best.mesh.dp,plan"
+    conditions = ("--where", "chips == 16", "--where", "batch_tokens == 4Mi")
+    found = planner("sweep", "table", store, "--columns", columns, *conditions, "--json")
+    assert found.document["rows"] == [
+        [16, "dgx-h100-ndr", 16, "dp16, zero1, micro-batch 1"],
+        [16, "dgx-b200-ndr", 16, "dp16, zero1, micro-batch 1"],
+    ]
+    down = planner("sweep", "table", store, "--columns", "value", "--sort", "-value", "--json")
+    values = [row[0] for row in down.document["rows"]]
+    assert values == sorted(values, reverse=True)
+    said = planner("sweep", "table", store, "--rows", 3).out
+    assert "7 more rows" in said
+    assert "best.mesh.tp" in planner("sweep", "table", store, "--columns", "list").out.split()
+
+
+def test_a_table_as_files_of_other_programs(store: Path, tmp_path: Path) -> None:
+    files = [tmp_path / f"t.{ending}" for ending in ("csv", "parquet", "arrow")]
+    flags = [str(part) for path in files for part in (f"--{path.suffix[1:]}", path)]
+    columns = "chips,hardware,batch-tokens,best.mfu,diagnosis"
+    assert planner("sweep", "table", store, "--columns", columns, *flags).code == 0
+    with files[0].open(encoding="utf-8") as text:
+        rows = list(csv.reader(text))
+    assert rows[0] == ["chips", "hardware", "batch_tokens", "best.mfu", "diagnosis"]
+    assert rows[1] == ["8", "dgx-h100-ndr", "1048576", "0.4", ""]
+    tables = [parquet.read_table(files[1]), ipc.open_file(files[2].read_bytes()).read_all()]
+    for table in tables:
+        assert table.to_pylist()[0] == {
+            "chips": 8, "hardware": "dgx-h100-ndr", "batch_tokens": 1048576, "best.mfu": 0.4,
+            "diagnosis": None,
+        }  # fmt: skip
+        assert table.num_rows == len(rows) - 1 == 10
+
+
+@each(
+    ("flags", "title", "rows"),
+    [
+        (("--x", "chips", "--y", "batch_tokens", "--color", "hardware"), "Who wins over chips", 5),
+        (("--x", "chips", "--y", "best.step_time_s", "--color", "hardware"), "step time (s)", 6),
+        (("--x", "best.step_time_s", "--y", "best.energy_per_step_j", "--color", "chips"),
+         "energy per step (J) and step time (s)", 0),
+        (("--columns", "chips,hardware,best.mfu", "--color", "hardware"), "Points across", 10),
+    ],
+)  # fmt: skip
+def test_pictures(
+    store: Path, tmp_path: Path, flags: tuple[str, ...], title: str, rows: int
+) -> None:
+    picture = tmp_path / "picture.svg"
+    found = planner("sweep", "plot", store, *flags, "--plot", picture, "--json").document
+    assert found["title"].startswith(title)
+    assert len(found["rows"]) == rows or not rows
+    assert "<svg" in picture.read_text(encoding="utf-8")
+
+
+def test_a_map_shows_who_wins(store: Path, tmp_path: Path) -> None:
+    """A faster cluster with a longer fixed time wins where there is much to do."""
+    found = planner("sweep", "plot", store, "--x", "chips", "--y", "batch_tokens", "--color",
+                    "hardware", "--plot", tmp_path / "m.svg", "--json").document  # fmt: skip
+    won = {(row[1], row[0]): row[2] for row in found["rows"]}
+    assert won["8", "4,194,304"] == "dgx-b200-ndr"
+    assert won["16", "1,048,576"] == "dgx-b200-ndr"
+    assert len(won) == 5
+    html = tmp_path / "m.html"
+    planner("sweep", "plot", store, "--x", "chips", "--y", "batch_tokens", "--color", "hardware",
+            "--plot", html)  # fmt: skip
+    assert "<table" in html.read_text(encoding="utf-8")
+
+
+@each(
+    ("arguments", "said"),
+    [
+        (("run", "STUDY"), "output: is missing; name the store"),
+        (("run", "STUDY", "-o", "s.db", "--workers", "0"), "workers: 0 is none"),
+        (("run", "STUDY", "-o", "s.db", "--workers", "2", "--scheduler", "a"), "leave one out"),
+        (("run", "STUDY", "-o", "."), "it is a folder"),
+        (("run", "STUDY", "-o", "nowhere/s.db"), "no such file or directory"),
+        (("run", "nothing.yaml", "-o", "s.db"), "cannot be read"),
+        (("status", "nothing.db"), "there is no such store"),
+        (("status", "STUDY"), "damaged or no store"),
+        (("table", "STORE", "--columns", "chps"), "did you mean 'chips'"),
+        (("table", "STORE", "--csv", "t.txt"), "name it *.csv"),
+        (("table", "STORE", "--csv", "nowhere/t.csv"), "cannot be written"),
+        (("table", "STORE", "--where", "chps > 1"), "'chps' is no column"),
+        (("table", "STORE", "--where", "chips >"), "is not a condition"),
+        (("plot", "STORE"), "plot: is missing"),
+        (("plot", "STORE", "--plot", "m.txt"), "pictures are written as"),
+        (("plot", "STORE", "--plot", "m.svg"), "x: is missing"),
+        (
+            ("plot", "STORE", "--plot", "m.svg", "--x", "chips", "--y", "hardware"),
+            "color: is missing",
+        ),
+        (("plot", "STORE", "--plot", "m.svg", "--kind", "pie"), "'pie' is not one of map"),
+        (("plot", "STORE", "--plot", "m.svg", "--x", "chips", "--y", "plan"), "is not a number"),
+        (("plot", "STORE", "--plot", "m.svg", "--columns", "chips"), "two columns or more"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    study: Path,
+    store: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {"STUDY": str(study), "STORE": str(store)}
+    mistakes = refused("sweep", *(names.get(word, word) for word in arguments))
+    assert said in mistakes[0], mistakes
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_schema_of_a_study_is_printed() -> None:
+    document = planner("schema", "study").document
+    assert set(document["properties"]) == {"schema_version", "job", "cross", "zip", "list", "where"}
+    assert json.dumps(document).count("planner models list") == 1

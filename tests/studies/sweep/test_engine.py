@@ -1,0 +1,160 @@
+"""The engine: windows and batches, workers that die, points that kill them, watchdog, versions."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.base.errors import InputError, UnfinishedError
+from planner.studies.sweep.answer import SweepResult
+from planner.studies.sweep.question.study import Study, study_of
+from planner.studies.sweep.running.run import Run, run_study
+from planner.studies.sweep.running.workers import ClusterFile, QueuedWorkers, read_cluster
+from planner.studies.sweep.store import Counts
+from studies.sweep.stand_in import Here, Questions, known
+
+STUDY = study_of(
+    {"model": "gpt3-125m", "hardware": "h100-sxm5-80"},
+    cross={"chips": {"from": 8, "to": 1600, "step": 8}},
+)
+POISON = 800
+
+
+def ran(path: Path, workers: Here, study: Study = STUDY, **how: Any) -> Counts:
+    return run_study(study, path, Run(solve=how.pop("solve", known), workers=workers, **how))
+
+
+def has(questions: Questions, chips: int) -> bool:
+    return any(fields["chips"] == chips for _, fields in questions)
+
+
+def test_every_point_is_solved_once_in_batches_that_grow_and_shrink(tmp_path: Path) -> None:
+    workers = Here()
+    told = list[str]()
+    counts = ran(tmp_path / "s.db", workers, on_progress=lambda *said: told.append(said[3]))
+    assert counts[:4] == (200, 200, 0, 0)
+    sizes = [len(batch) for batch in workers.client.batches]
+    assert sizes[0] == sizes[-1] == 1
+    assert max(sizes) == 4  # of half a second each
+    assert max(Counter(key for batch in workers.client.batches for key in batch).values()) == 1
+    assert workers.closed
+    assert told[-1].startswith("200 of 200")
+    assert ", 0 s left" in told[-1]
+
+
+def test_a_run_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    calls = list[int]()
+
+    def interrupted(questions: Questions) -> str:
+        calls.append(len(questions))
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+        return "finished"
+
+    workers = Here(interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ran(tmp_path / "s.db", workers)
+    assert workers.closed
+    rest = Here()
+    assert ran(tmp_path / "s.db", rest).done == 200
+    asked = [key for batch in rest.client.batches for key in batch]
+    assert len(asked) == len(set(asked)) == 200 - sum(calls[:19])
+    again = Here()
+    assert ran(tmp_path / "s.db", again).done == 200
+    assert again.client.batches == []
+
+
+def test_what_is_lost_is_solved_again(tmp_path: Path) -> None:
+    lost = Counter[str]()
+
+    def unlucky(questions: Questions) -> str:
+        lost[questions[0][0]] += 1
+        return "finished" if lost[questions[0][0]] > 2 else "cancelled"
+
+    assert ran(tmp_path / "s.db", Here(unlucky)).by_status == {"optimal": 200}
+
+
+def test_a_point_that_kills_workers_is_stored_as_failed_and_its_neighbours_live(
+    tmp_path: Path,
+) -> None:
+    workers = Here(lambda questions: "killed" if has(questions, POISON) else "finished")
+    counts = ran(tmp_path / "s.db", workers)
+    assert counts.by_status == {"optimal": 199, "failed": 1}
+    counted = Counter(key for batch in workers.client.batches for key in batch)
+    suspects = [key for key, times in counted.items() if times > 1]
+    assert len(suspects) == 4  # the batch that the point was in
+    assert workers.client.batches[-4:] == [[key] for key in suspects]
+    assert "out of memory, or a crash" in SweepResult(tmp_path / "s.db").reasons()[0]
+    healed = Here()
+    assert ran(tmp_path / "s.db", healed, retry=True).by_status == {"optimal": 200}
+    assert len(healed.client.batches) == 1
+
+
+def test_a_task_that_breaks_is_a_failed_point_with_its_reason(tmp_path: Path) -> None:
+    workers = Here(lambda questions: "broken" if has(questions, POISON) else "finished")
+    assert ran(tmp_path / "s.db", workers).failed == 1
+
+
+def test_workers_without_the_planner_or_with_another_one_end_the_run(tmp_path: Path) -> None:
+    with pytest.raises(UnfinishedError, match=r"cannot load the planner .*same command goes on"):
+        ran(tmp_path / "s.db", Here(lambda _: "unloadable"))
+
+    def other(questions: Questions) -> list[Any]:
+        return [one._replace(version="0.0.1+old") for one in known(questions)]
+
+    with pytest.raises(UnfinishedError, match=r"run planner 0.0.1\+old, and this is 0.1.0"):
+        ran(tmp_path / "s.db", Here(), solve=other)
+
+
+def test_a_run_whose_workers_are_gone_ends(tmp_path: Path) -> None:
+    with pytest.raises(UnfinishedError, match=r"are gone; 0 of 200 points are stored; the same"):
+        ran(tmp_path / "s.db", Here(lambda _: "pending", threads=0))
+
+
+def test_points_that_cannot_be_asked_stop_a_run_before_it_begins(tmp_path: Path) -> None:
+    workers = Here()
+    with pytest.raises(InputError, match="at chips=0: chips: 0"):
+        ran(tmp_path / "s.db", workers, study_of(STUDY.fixed, cross={"chips": [8, 0]}))
+    assert workers.client.batches == []
+
+
+def test_a_study_that_changed_keeps_what_it_has_in_common(tmp_path: Path) -> None:
+    ran(tmp_path / "s.db", Here(), study_of(STUDY.fixed, cross={"chips": [8, 16]}))
+    more = Here()
+    counts = ran(tmp_path / "s.db", more, study_of(STUDY.fixed, cross={"chips": [16, 24]}))
+    assert counts[:2] == (2, 2)
+    assert sum(map(len, more.client.batches)) == 1
+
+
+def test_a_file_of_a_cluster_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "slurm.yaml"
+    path.write_text("kind: slrm\nworkers: 0\n", encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        read_cluster(path)
+    assert "line 1: kind: 'slrm' is not one of slurm" in str(refused.value)
+    assert "line 2: workers: 0: must be at least 1" in str(refused.value)
+
+
+def test_the_script_of_a_batch_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As dask-jobqueue writes it: a process for each core, of one thread."""
+    pytest.importorskip("dask_jobqueue")
+    path = tmp_path / "slurm.yaml"
+    options = "{queue: cpu, cores: 2, memory: 8GB, walltime: '02:00:00', interface: lo}"
+    path.write_text(f"kind: slurm\nworkers: 4\noptions: {options}\n", encoding="utf-8")
+    workers = QueuedWorkers(read_cluster(path), str(path))
+    script = workers.cluster().job_script()
+    assert "#SBATCH -p cpu\n" in script
+    assert "#SBATCH --cpus-per-task=2\n" in script
+    assert "#SBATCH -t 02:00:00\n" in script
+    assert "--nthreads 1 " in script
+    assert "--nworkers 2 " in script
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="sbatch is not here; run this where jobs are submitted"):
+        workers.client  # noqa: B018  (it connects)
+
+
+def test_what_a_cluster_needs_is_named() -> None:
+    form = ClusterFile(kind="kubernetes", workers=2)
+    with pytest.raises(InputError, match="kubernetes needs dask-kubernetes: pip install"):
+        QueuedWorkers(form, "k.yaml").cluster()

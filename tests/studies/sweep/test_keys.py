@@ -1,0 +1,61 @@
+"""Keys: the same question has the same one, whatever its names; another has another."""
+
+from pathlib import Path
+from typing import Any
+
+from support.cases import each
+
+from planner.question.request import request_from
+from planner.studies.sweep.question import keys
+from planner.studies.sweep.question.keys import Keys, answering_version
+from planner.studies.sweep.question.study import study_of
+
+JOB: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8}
+
+
+def key(**fields: Any) -> str:
+    return Keys().key(request_from({**JOB, **fields}))
+
+
+def test_the_same_question_has_the_same_key() -> None:
+    assert key(batch_tokens="1Mi") == key(batch_tokens=2**20) == key(batch_tokens=2.0**20)
+    assert key(objective="time") == key()
+    assert key(hardware="H100-SXM5-80") == key()
+
+
+@each("changed", [{"chips": 16}, {"model": "gpt3-350m"}, {"hardware": "a100-sxm4-80"},
+                  {"objective": "energy"}, {"set": ["memory.bandwidth=2x"]}, {"clocks": False},
+                  {"max_memory": "60GB"}, {"fix": {"pp": [1]}}])  # fmt: skip
+def test_another_question_has_another_key(changed: dict[str, Any]) -> None:
+    assert key(**changed) != key()
+
+
+def test_contents_of_files_count_and_not_their_names(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    for path in (one, other):
+        path.write_text("preset: calibrated\nstep_overhead_s: 0.1\n", encoding="utf-8")
+    first = key(assumptions=str(one))
+    assert key(assumptions=str(other)) == first
+    other.write_text("preset: calibrated\nstep_overhead_s: 0.2\n", encoding="utf-8")
+    assert key(assumptions=str(other)) != first
+
+
+def test_a_changed_file_makes_another_study(tmp_path: Path) -> None:
+    path = tmp_path / "one.yaml"
+    study = study_of({**JOB, "assumptions": str(path)}, cross={"seq_len": [1024]})
+    found = []
+    for text in ("preset: calibrated\n", "preset: roofline\n"):
+        path.write_text(text, encoding="utf-8")
+        found.append(Keys().of_study(study))
+    assert found[0] != found[1]
+
+
+def test_the_version_is_that_of_what_answers() -> None:
+    files = {name for name, _ in keys._answering()}
+    recipes = "planner/question/recipes/recipes.yaml"
+    assert {"planner/cost/step.py", "solvers/mesh.py", recipes} <= files
+    assert any(name.startswith("hardware_db/data/calibration/") for name in files)
+    others = ("planner/cli/", "planner/report/", "planner/studies/", "models_db/data/",
+              "hardware_db/data/chips/")  # fmt: skip
+    assert not [name for name in files if name.startswith(others) or "__pycache__" in name]
+    assert answering_version().startswith("0.1.0+")
