@@ -29,7 +29,7 @@ from planner.search.uniform.space import PartialPlans
 
 _PARTIAL_PLANS_AT_A_TIME = (256, 4096)  # first, later
 _PLANS_AT_A_TIME = 256
-_MET = 8  # plans that are looked for, those asked for among them
+_MOST = 8  # plans that are returned, those asked for among them
 _DIGITS = 9  # of the logarithm of a value: what rounds alike counts as equal
 
 Key = tuple[int, ...]
@@ -48,7 +48,7 @@ class BestFew:
         plans: One row each.
         proved: Whether it is proved that no other mesh and micro-batch has a better plan than the
             last of them; False when time ran out.
-        near: The next best plans of other meshes and micro-batches, best first.
+        near: Plans of other meshes and micro-batches that are as good as the last of them.
         values: Objective of the plans and those near.
     """
 
@@ -63,9 +63,11 @@ class _Kept:
     """The best plan of each mesh and micro-batch found so far.
 
     Attributes:
+        count: How many are wanted.
         best: By mesh and micro-batch: (rounded value, bytes per chip, choices), value, plan.
     """
 
+    count: int
     best: dict[Key, tuple[Rank, float, Plan]] = field(default_factory=dict)
 
     @property
@@ -76,14 +78,10 @@ class _Kept:
     @property
     def last(self) -> float:
         """What a plan must not exceed to be of interest."""
-        return self.at(_MET)
-
-    def at(self, count: int) -> float:
-        """What a plan must not exceed to be one of so many."""
         ranked = self.ordered
-        if len(ranked) < count:
+        if len(ranked) < self.count:
             return float("inf")
-        return self.best[ranked[count - 1][1]][1] * (1 + SAME)
+        return self.best[ranked[self.count - 1][1]][1] * (1 + SAME)
 
     def offer(self, key: Key, rank: Rank, value: float, plan: Plan) -> None:
         """Keeps the plan if it is the best of its mesh and micro-batch."""
@@ -109,7 +107,7 @@ def best_few(
         value: Its objective.
         count: How many are wanted; fewer where the space has fewer.
     """
-    kept = _Kept()
+    kept = _Kept(count=count)
     kept.offer(_keys(first)[0], (-np.inf,), value, first.plan(0))
     least = values(_flat(nodes.corners), objective, nodes.columns).reshape(nodes.corners.shape[:2])
     least = least.min(axis=1)
@@ -121,13 +119,15 @@ def best_few(
     at, step, proved = 0, _PARTIAL_PLANS_AT_A_TIME[0], True
     while at < len(order) and least[order[at]] <= kept.last:
         if _late(space):
-            proved = bool(least[order[at]] > kept.at(count))
+            proved = False
             break
         chosen = order[at : at + step]
         at, step = at + step, _PARTIAL_PLANS_AT_A_TIME[1]
         taken = nodes.partial_plans.take(chosen[least[chosen] <= kept.last])
         _open(space, objective, taken, kept)
-    found = [kept.best[key] for _, key in kept.ordered[:_MET]]
+    every, last = [kept.best[key] for _, key in kept.ordered], kept.last
+    ties = (one for one in every[count:] if one[1] <= last)  # what is worse was met by chance
+    found = [*every[:count], *ties][:_MOST]
     plans = PlanTable.from_plans([plan for _, _, plan in found])
     wanted = min(count, len(plans))
     return BestFew(

@@ -80,9 +80,12 @@ def without(
 
 
 def runnable_meshes(
-    model: CostModel, options: SpaceOptions, columns: dict[str, IntArray]
+    model: CostModel, options: SpaceOptions, columns: dict[str, IntArray], *, uneven: bool = False
 ) -> tuple[BoolArray, dict[str, int]]:
-    """(m,) meshes that targets can run in an order that is searched, and what each rule drops."""
+    """(m,) meshes that targets can run in an order that is searched, and what each rule drops.
+
+    With `uneven` stages choose their shardings: rules about these drop rows, not meshes.
+    """
     demands = demands_of(model, options.runnable_in)
     tally: dict[str, int] = {}
     count = len(columns["tp"])
@@ -93,7 +96,7 @@ def runnable_meshes(
             keep = without(keep, holds, demand.name, tally)
     gathered = np.full(count, ZERO3)  # what divides its data ranks over fsdp has no other sharding
     for demand in demands:
-        if demand.rule.of_sharding:
+        if demand.rule.of_sharding and not uneven:
             plans = replace(_plans(columns, every, DEFAULT_ORDER), sharding=gathered)
             holds = demand.holds(plans) | (columns["fsdp"] == 1)
             keep = without(keep, holds, demand.name, tally)

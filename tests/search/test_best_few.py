@@ -85,23 +85,6 @@ def test_the_best_few_are_those_of_every_candidate(seed: int, name: str) -> None
     assert value_of(search, plans, objective) == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_those_near_are_the_next_best_of_every_candidate(seed: int) -> None:
-    model = random_cost_model(seed)
-    options = SpaceOptions(all_orders=seed % 3 == 0)
-    chips = (random_chips(model, seed, most=8),)
-    search = UniformSpace(model=model, options=options, limits=Limits(), chips=chips)
-    found = Driver().run(search)
-    if not len(found.points):
-        pytest.skip("nothing fits in this random job")
-    assert search.last is not None
-    first, value = found.plans.take(np.array([0])), float(found.points[0, 0])
-    few = best_few(search, search.last, TIME, first, value)
-    best = sorted(every_best(search, TIME).values())[:8]
-    assert len(few.near) == max(len(best) - 3, 0)
-    assert few.values.tolist() == pytest.approx(best, rel=1e-9)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_limits_hold_for_all_of_them(seed: int) -> None:
     model = random_cost_model(seed)

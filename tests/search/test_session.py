@@ -84,7 +84,7 @@ def test_answers_are_equal_in_every_order_and_without_sharing(study: str) -> Non
 
 
 class Elsewhere(Session):
-    """Opens some nodes first that nobody has a reason to open, and more or fewer at a time."""
+    """Opens some nodes first that nobody has a reason to open."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -92,14 +92,13 @@ class Elsewhere(Session):
 
     def promising(self, space: UniformSpace, nodes: Nodes) -> np.ndarray:
         """Random nodes."""
-        space.seeds, space.at_a_time = (int(self.rng.integers(1, 60)) for _ in range(2))
         return self.rng.permutation(len(nodes.partial_plans))[: int(self.rng.integers(0, 40))]
 
 
 def spaces() -> list[UniformSpace]:
     """Of random jobs, and of jobs under `roofline`, where hundreds of plans tie."""
     made = []
-    for seed in range(12):
+    for seed in range(8):
         if seed % 2:
             model = random_cost_model(seed)
             chips = random_chips(model, seed, most=16)
@@ -125,8 +124,10 @@ def test_what_is_opened_first_changes_neither_front_nor_ties_nor_the_best_few() 
     tied = 0
     for number, space in enumerate(spaces()):
         expected = None
-        for path in range(4):
+        for path in range(3):
             here = replace(space, session=Elsewhere(path) if path else None)
+            if path:
+                here.seeds, here.at_a_time = (1, 20)[path - 1], (6, 15)[path - 1]
             found = searched(here)
             if not len(found.points):
                 continue

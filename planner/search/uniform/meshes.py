@@ -115,12 +115,12 @@ def enumerate_meshes(
         tally["kept"] = kept
     split, split_tally = _split_data(model, columns, options)
     meshes = Meshes(columns=split, counts={"factorizations": tally, "meshes": split_tally})
-    return _runnable(model, meshes, options) if options.runnable_in else meshes
+    return _runnable(model, meshes, options, uneven=uneven) if options.runnable_in else meshes
 
 
-def _runnable(model: CostModel, meshes: Meshes, options: SpaceOptions) -> Meshes:
+def _runnable(model: CostModel, meshes: Meshes, options: SpaceOptions, *, uneven: bool) -> Meshes:
     """The meshes that can be run in some order, and how many each rule drops."""
-    keep, dropped = runnable_meshes(model, options, meshes.columns)
+    keep, dropped = runnable_meshes(model, options, meshes.columns, uneven=uneven)
     tally = {name: count for name, count in meshes.counts["meshes"].items() if name != "kept"}
     tally |= dropped
     if keep.any():
