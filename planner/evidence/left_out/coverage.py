@@ -280,7 +280,8 @@ def markdown(found: Sequence[Outcome]) -> str:
     lines += ["", "| local class | low | high | test | by source |", "|---|--:|--:|--:|--:|"]
     entries = {entry.path: entry.value for entry in fit_intervals(found)}
     dense, experts = (within_site(found, kind) for kind in ("dense", "experts"))
-    for era in sorted({o.era for o in dense[1]}):
+    eras = {era for era in (o.era for o in dense[1]) if f"time.local.dense.{era}.low" in entries}
+    for era in sorted(eras):  # those whose rows of the fit are enough for an interval of their own
         some = np.array([o.era == era for o in dense[1]])
         rows = [o for o in dense[1] if o.era == era]
         lines.append(_local_line(f"dense.{era}", entries, dense[0][some], rows))
