@@ -159,7 +159,7 @@ def compared(name: str, question: FleetQuestion, seconds: float) -> dict[str, Ce
 
 
 def _gap(result: FleetResult) -> float:
-    return 100.0 * (result.gap or 0.0)
+    return round(100.0 * (result.gap or 0.0), 3)
 
 
 def _saved(question: FleetQuestion, ours: Totals, usual: Totals | None) -> float | None:
@@ -255,7 +255,7 @@ def large(jobs: int, chips: int, seconds: float) -> Table:
         require(solution.decision is not None, f"{objective}: {solution.status.value}")
         rows.append({
             "objective": objective, "jobs": jobs, "chips": chips, "choices": len(found.choices),
-            "status": solution.status.value, "gap %": 100.0 * solution.gap, "CPU s": cpu,
+            "status": solution.status.value, "gap %": round(100.0 * solution.gap, 3), "CPU s": cpu,
             "CPU s of the plans": middle - started,
         })  # fmt: skip
     return Table(title="A large fleet to a gap of 1 %", rows=rows)

@@ -9,8 +9,9 @@ from typing import Any
 
 from planner.answers.api import solve_request
 from planner.base.errors import InputError
+from planner.base.messages import Origin
 from planner.base.progress import NotedProgress
-from planner.question.request import request_from
+from planner.question.request import ARGUMENTS, request_from
 from planner.results.result import SolveResult
 from planner.studies.fleet.answer import FleetResult
 from planner.studies.fleet.planning import Effort, plan_fleet
@@ -50,12 +51,14 @@ def fleet_of(
     time_limit: float,
     gap: float,
     on_progress: NotedProgress | None = None,
+    origin: Origin = ARGUMENTS,
 ) -> FleetResult:
-    """`fleet` for a checked fleet."""
+    """`fleet` for a checked fleet; `origin` names its arguments in messages."""
     if not time_limit > 0:
-        raise InputError(f"time_limit: {time_limit:g}: must be greater than 0")
+        label = origin.label(["time_limit"])
+        raise InputError(f"{label}: {time_limit:g}: must be greater than 0")
     if not 0 <= gap < 1:
-        raise InputError(f"gap: {gap:g}: must be a share from 0 to less than 1")
+        raise InputError(f"{origin.label(['gap'])}: {gap:g}: must be a share from 0 to less than 1")
     return plan_fleet(question, solve_fields, Effort(seconds=time_limit, gap=gap), on_progress)
 
 

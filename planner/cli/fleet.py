@@ -41,8 +41,7 @@ def fleet(
 ) -> None:
     """Which plan each of some jobs takes, on how many chips of which cluster, and when.
 
-    The plans of a job are the exact front of days and energy at each number of chips; the schedule
-    is proved to have the least cost, energy or lateness, or its gap is said.
+    The schedule is proved to have the least cost, energy or lateness, or has a gap.
 
     Examples:
       planner fleet fleet.yaml
@@ -52,6 +51,7 @@ def fleet(
       planner fleet fleet.yaml --gap 1% --time-limit 5min --json
     """
     from planner.answers.fleet import fleet_of  # noqa: PLC0415  (numpy; not for --help)
+    from planner.base.messages import Origin  # noqa: PLC0415
     from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
     from planner.studies.fleet.question import read_fleet  # noqa: PLC0415
 
@@ -59,7 +59,8 @@ def fleet(
     changed: dict[str, Any] = {} if objective is None else {"objective": objective}
     question = read_fleet(file, changed)
     with progress_bar(wanted=not as_json, elapsed=True) as on_progress:
-        result = fleet_of(question, **_effort(time_limit, gap), on_progress=on_progress)
+        effort = _effort(time_limit, gap)
+        result = fleet_of(question, **effort, on_progress=on_progress, origin=Origin(dashes=True))
     if plot is not None and result.jobs:
         from planner.report.charts.fleet import fleet_picture  # noqa: PLC0415
 

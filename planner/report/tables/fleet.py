@@ -176,8 +176,8 @@ def notes(result: FleetResult) -> Iterator[str]:
         "to it. Late days count each job's priority."
     )
     if result.second:
-        proved = "proved" if result.second_proved else "not proved to be the least"
-        yield f"Of the schedules that are no later, this has the least {result.second} ({proved})."
+        found = "(proved)" if result.second_proved else "that was found (not proved)"
+        yield f"Of the schedules that are no later, this has the least {result.second} {found}."
     yield (
         f"Plans: the exact fronts of days and energy of {plural(result.solved, 'question')}, "
         f"{result.choices:,} choices; scheduled in {result.seconds:.1f} s."

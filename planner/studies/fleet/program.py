@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.base.arrays import FloatArray as Floats
+from planner.base.errors import InputError
 from planner.base.units import DAY_S
 from planner.cost.goodput.goodput import usual_upkeep
 from planner.studies.fleet.choices import Choice
@@ -25,6 +26,8 @@ MONEY = 0.01
 SCALE = 100.0
 """Of the objectives `cost` and `weighted`: hundredths, as money."""
 _WORK = 10**9
+_LARGEST = 2.0**52
+_LONGEST = 1e12
 _EXACT = 1e-9
 
 
@@ -59,6 +62,7 @@ def _jobs(question: FleetQuestion, *, hard: bool) -> Jobs:
     if question.objective == WEIGHTED:
         day = question.weights.lateness * SCALE * question.grid_s / DAY_S
     weight = np.rint(priority * day) if question.counts_lateness else np.zeros(len(tasks))
+    _check_small("weights", weight * steps, len(tasks))
     return Jobs(
         release=np.array([one.release for one in tasks], dtype=np.int64),
         deadline=deadline.astype(np.int64),
@@ -71,14 +75,20 @@ def _jobs(question: FleetQuestion, *, hard: bool) -> Jobs:
 
 def _rows(question: FleetQuestion, choices: Sequence[Choice], objective: str) -> Choices:
     steps = np.array([one.days for one in choices]) * DAY_S / question.grid_s
+    usable = steps <= question.steps
+    steps = np.minimum(steps, _LONGEST)  # far beyond the last step of any grid
     money = np.array([one.money or 0.0 for one in choices]) / MONEY
     value = _values(question, choices, objective)
-    rate = _up(_WORK / steps)
+    _check_small("price_per_chip_hour", money[usable], len(question.tasks))
+    _check_small("weights", value[usable], len(question.tasks))
+    money, value = np.minimum(money, _LARGEST), np.minimum(value, _LARGEST)
+    rate = np.maximum(1, _up(_WORK / steps))
+    several = np.array([question.tasks[one.task].segments > 1 for one in choices])
     restart = np.array([_restart_steps(question, one) for one in choices])
     return Choices(
         job=np.array([one.task for one in choices], dtype=np.int64),
         cluster=np.array([one.site for one in choices], dtype=np.int64),
-        steps=np.maximum(1, -(-_WORK // rate)),
+        steps=np.where(several, -(-_WORK // rate), np.maximum(1, _up(steps))),
         units=np.array([one.units for one in choices], dtype=np.int64),
         power=_up(np.array([one.power_w for one in choices]) / POWER_W),
         money=_up(money),
@@ -88,6 +98,16 @@ def _rows(question: FleetQuestion, choices: Sequence[Choice], objective: str) ->
         step_money=_up(money / steps),
         step_value=np.rint(value / steps).astype(np.int64),
     )
+
+
+def _check_small(name: str, values: Floats, jobs: int) -> None:
+    """Refuses amounts whose sum over the jobs a whole number cannot hold exactly.
+
+    Raises:
+        InputError: They are too large.
+    """
+    if values.max(initial=0.0) * jobs > _LARGEST:
+        raise InputError(f"{name}: makes sums beyond {_LARGEST * MONEY:.3g}; give smaller figures")
 
 
 def _up(values: Floats) -> Ints:

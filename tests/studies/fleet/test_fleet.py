@@ -195,6 +195,9 @@ BAD: dict[str, Mapping[str, Any]] = {
     "weights: are those of objective: weighted; leave them out": {"weights": {"cost": 2}},
     "gap: 1: must be a share from 0 to less than 1": {"gap": 1},
     "time_limit: nan: must be greater than 0": {"time_limit": float("nan")},
+    "price_per_chip_hour: makes sums beyond 4.5e+13": {
+        "clusters": [{**SITE, "price_per_chip_hour": 1e12}]
+    },
     "budget": {"clusters": [{**SITE, "price_per_chip_hour": None}], "budget": 1e6},
 }
 
