@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner.base.errors import InputError
 from planner.base.units import plural
@@ -78,15 +79,16 @@ def _cell(
     place: tuple[int, int], won: Row | None, look: Look | None, least: str, axes: tuple[str, str]
 ) -> Bar:
     x, y = place
-    sides = {"left": x - 0.5, "right": x + 0.5, "bottom": y - 0.5, "top": y + 0.5}
+    bare = Bar(
+        left=x - 0.5, right=x + 0.5, bottom=y - 0.5, top=y + 0.5, tone="grey", hatch="cross",
+        detail="no plan fits", faint=True,
+    )  # fmt: skip
     if won is None or look is None:
-        return Bar(**sides, tone="grey", hatch="cross", detail="no plan fits", faint=True)
+        return bare
     tone, _, hatch = look
     words = value_words(least, cell(won, least))
     detail = ", ".join(f"{name} {value_words(name, cell(won, name))}" for name in (*axes, "plan"))
-    return Bar(
-        **sides, tone=tone, hatch=hatch, words=words, detail=f"{detail}: {words}", faint=True
-    )
+    return replace(bare, tone=tone, hatch=hatch, words=words, detail=f"{detail}: {words}")
 
 
 def _described(
