@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -127,7 +130,7 @@ def _run(
     from planner.studies.sweep.running.run import Run, run_study  # noqa: PLC0415
 
     try:
-        with standing_bar(wanted=not as_json, verb="solving") as told:
+        with _ending_cleanly(), standing_bar(wanted=not as_json, verb="solving") as told:
             run_study(
                 asked,
                 store,
@@ -138,6 +141,16 @@ def _run(
         print(_stored(store), file=sys.stderr)
         raise
     show(SweepResult(store), as_json=as_json)
+
+
+@contextmanager
+def _ending_cleanly() -> Iterator[None]:
+    """Inside of it SIGTERM, by which services end programs, is as Ctrl-C: workers end too."""
+    before = signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _stored(store: Path) -> str:

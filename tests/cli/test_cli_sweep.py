@@ -11,7 +11,10 @@ from support.cases import each
 
 from cli.command import planner, refused
 from planner.answers import sweeping
+from planner.report.charts.sweep_map import map_picture
+from planner.studies.sweep.answer import opened
 from planner.studies.sweep.running import workers
+from planner.studies.sweep.store import Row
 
 STUDY = """
 job: {model: gpt3-125m}
@@ -119,6 +122,15 @@ def test_pictures(
     assert "<svg" in picture.read_text(encoding="utf-8")
 
 
+def rows_without_answers() -> list[Row]:
+    """A point that is to do, and one that no plan fits."""
+    asked = [{"chips": chips, "batch_tokens": 2**20} for chips in (64, 128)]
+    return [
+        Row(at, {}, fields, str(at), status, {}, None, 0.0)
+        for at, (fields, status) in enumerate(zip(asked, (None, "infeasible"), strict=True))
+    ]
+
+
 def test_a_map_shows_who_wins(store: Path, tmp_path: Path) -> None:
     """A faster cluster with a longer fixed time wins where there is much to do."""
     found = planner("sweep", "plot", store, "--x", "chips", "--y", "batch_tokens", "--color",
@@ -127,6 +139,11 @@ def test_a_map_shows_who_wins(store: Path, tmp_path: Path) -> None:
     assert won["8", "4,194,304"] == "dgx-b200-ndr"
     assert won["16", "1,048,576"] == "dgx-b200-ndr"
     assert len(won) == 5
+    rows = [*rows_without_answers(), *opened(store).rows()]
+    picture = map_picture(rows, "chips", "batch_tokens", "hardware", "best.step_time_s")
+    (chart,) = picture.charts
+    assert [key.words for key in chart.legend][-2:] == ["no plan fits", "not solved yet"]
+    assert len(chart.marks) == 5 + 2  # what a condition leaves out is not drawn
     html = tmp_path / "m.html"
     planner("sweep", "plot", store, "--x", "chips", "--y", "batch_tokens", "--color", "hardware",
             "--plot", html)  # fmt: skip

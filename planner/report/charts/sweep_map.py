@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from planner.base.errors import InputError
 from planner.base.units import plural
@@ -20,6 +21,8 @@ from planner.studies.sweep.columns import cell
 from planner.studies.sweep.store import Row
 from planner.studies.sweep.winners import groups_of, order, winners
 
+_NONE, _TO_DO = "no plan fits", "not solved yet"
+_HATCHES = {_NONE: "cross", _TO_DO: ""}
 _MOST = 40  # values on one axis
 
 
@@ -49,19 +52,22 @@ def map_picture(rows: Sequence[Row], x: str, y: str, color: str, least: str) -> 
         zip(best, groups_of([cell(row, color) for row in best.values()], MOST_GROUPS), strict=True)
     )
     looks = looks_of(list(groups.values()))
+    bare = _bare(rows, x, y)
     marks: list[Mark] = []
     for at, left in enumerate(across):
         for up, low in enumerate(down):
             won = best.get((left, low))
             look = looks[groups[left, low]] if won else None
-            marks.append(_cell((at + 1, up + 1), won, look, least, (x, y)))
+            if (left, low) in bare:
+                words = bare[left, low]
+                marks.append(_cell((at + 1, up + 1), won, look, least, (x, y), words))
     header = tuple(dict.fromkeys((y, x, color, least, "plan")))
     chart = Chart(
         title=f"{column_words(color)} of the point with the least {column_words(least)}",
         x=beside(x, across),
         y=beside(y, down),
         marks=tuple(marks),
-        legend=(*keys_of(looks, color, "bar"), *_none(len(best) < len(across) * len(down))),
+        legend=(*keys_of(looks, color, "bar"), *_keys(bare[one] for one in bare.keys() - best)),
         description=_described(best, groups, (x, y), color),
         header=header,
         rows=tuple(cells_of(row, header) for row in best.values()),
@@ -70,23 +76,41 @@ def map_picture(rows: Sequence[Row], x: str, y: str, color: str, least: str) -> 
     return Picture(title=f"Who wins over {column_words(x)} and {column_words(y)}", charts=(chart,))
 
 
-def _none(wanted: bool) -> tuple[Key, ...]:
-    return (Key(words="no plan fits", tone="grey", kind="bar", hatch="cross", faint=True),) * wanted
+def _bare(rows: Sequence[Row], x: str, y: str) -> dict[tuple[object, ...], str]:
+    """Cells that points are in, and what is said of one without a winner."""
+    found: dict[tuple[object, ...], str] = {}
+    for row in rows:
+        place = cell(row, x), cell(row, y)
+        if row.status is None or place not in found:
+            found[place] = _NONE if row.status else _TO_DO
+    return found
+
+
+def _keys(words: Iterable[str]) -> Iterator[Key]:
+    for word in sorted(set(words)):
+        yield Key(words=word, tone="grey", kind="bar", hatch=_HATCHES[word], faint=True)
 
 
 def _cell(
-    place: tuple[int, int], won: Row | None, look: Look | None, least: str, axes: tuple[str, str]
+    place: tuple[int, int],
+    won: Row | None,
+    look: Look | None,
+    least: str,
+    axes: tuple[str, str],
+    words: str,
 ) -> Bar:
+    """A cell; `words` say why it has no winner, if it has none."""
     x, y = place
-    sides = {"left": x - 0.5, "right": x + 0.5, "bottom": y - 0.5, "top": y + 0.5}
+    bare = Bar(
+        left=x - 0.5, right=x + 0.5, bottom=y - 0.5, top=y + 0.5, tone="grey",
+        hatch=_HATCHES[words], detail=words, faint=True,
+    )  # fmt: skip
     if won is None or look is None:
-        return Bar(**sides, tone="grey", hatch="cross", detail="no plan fits", faint=True)
+        return bare
     tone, _, hatch = look
     words = value_words(least, cell(won, least))
     detail = ", ".join(f"{name} {value_words(name, cell(won, name))}" for name in (*axes, "plan"))
-    return Bar(
-        **sides, tone=tone, hatch=hatch, words=words, detail=f"{detail}: {words}", faint=True
-    )
+    return replace(bare, tone=tone, hatch=hatch, words=words, detail=f"{detail}: {words}")
 
 
 def _described(

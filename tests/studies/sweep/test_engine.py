@@ -10,7 +10,12 @@ from planner.base.errors import InputError, UnfinishedError
 from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.question.study import Study, study_of
 from planner.studies.sweep.running.run import Run, run_study
-from planner.studies.sweep.running.workers import ClusterFile, QueuedWorkers, read_cluster
+from planner.studies.sweep.running.workers import (
+    ClusterFile,
+    QueuedWorkers,
+    ScheduledWorkers,
+    read_cluster,
+)
 from planner.studies.sweep.store import Counts
 from studies.sweep.stand_in import Here, Questions, known
 
@@ -110,6 +115,18 @@ def test_workers_without_the_planner_or_with_another_one_end_the_run(tmp_path: P
 def test_a_run_whose_workers_are_gone_ends(tmp_path: Path) -> None:
     with pytest.raises(UnfinishedError, match=r"are gone; 0 of 200 points are stored; the same"):
         ran(tmp_path / "s.db", Here(lambda _: "pending", threads=0))
+
+
+def test_a_scheduler_that_is_not_there_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise OSError("connection refused")
+
+    monkeypatch.setattr("distributed.Client", refused)
+    workers = ScheduledWorkers("tcp://127.0.0.1:1")
+    with pytest.raises(UnfinishedError, match=r"tcp://127.0.0.1:1: no Dask scheduler answers"):
+        run_study(STUDY, tmp_path / "s.db", Run(solve=known, workers=workers))
 
 
 def test_points_that_cannot_be_asked_stop_a_run_before_it_begins(tmp_path: Path) -> None:

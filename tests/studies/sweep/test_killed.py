@@ -17,7 +17,7 @@ BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "sweeping.py"
 @pytest.mark.slow
 def test_a_study_survives_its_workers_and_itself() -> None:
     """Every point once, the same as alone, and no process left."""
-    command = [sys.executable, BENCHMARK, "kills", "--points", "500", "--kills", "5", "--idle",
+    command = [sys.executable, str(BENCHMARK), "kills", "--points", "500", "--kills", "5", "--idle",
                "--json"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

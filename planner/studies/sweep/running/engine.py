@@ -97,8 +97,9 @@ class Engine:
             UnfinishedError: Workers or the scheduler are gone for good, or the store cannot be
                 written to; what was solved before is stored.
         """
-        self._tell()
+        _ = self._workers.client  # who is not there at all is told at once, not waited for
         self._count_threads()
+        self._tell()
         while True:
             self._refill()
             if not self._flying and self._todo_ended and not (self._again or self._suspect):
@@ -265,7 +266,8 @@ class Engine:
         rate = self.done / passed
         left = "" if not self.done else f", {_time((self._of - self.done) / rate)} left"
         failed = f", {self.failed:,} failed" if self.failed else ""
-        note = f"{self.done:,} of {self._of:,}, {rate:.3g}/s{left}{failed}"
+        alone = "" if self._threads else ", no workers"
+        note = f"{self.done:,} of {self._of:,}, {rate:.3g}/s{left}{failed}{alone}"
         self._on_progress("points", self.done, self._of, note)
 
 

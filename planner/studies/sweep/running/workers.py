@@ -343,10 +343,14 @@ class QueuedWorkers(Workers):
         cluster.scale(self.form.workers)
         return distributed.Client(cluster, timeout=_CONNECT_S, set_as_default=False)
 
-    def renew(self) -> bool:
-        """Asks for the workers again; the scheduler and what it has stay."""
+    def refill(self) -> None:
+        """Asks for jobs in the place of those that have ended; those that wait count."""
         with suppress(Exception):  # the batch system is asked again later
             self.cluster().scale(self.form.workers)
+
+    def renew(self) -> bool:
+        """Asks for the workers again; the scheduler and what it has stay."""
+        self.refill()
         return False
 
     def close(self) -> None:
