@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 from models_db import load_model
 from planner.base.errors import InputError
-from planner.frameworks.reading.edits import edited
+from planner.frameworks.reading.edits import Setting, edited
 from planner.frameworks.reading.texts import looks_like_shell
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS
@@ -67,15 +67,25 @@ def diff_to(
         return same and _compared(found.plan) == _compared(plan)
 
     start, end = part_of(text, function)
-    for part in edited(text[start:end], settings, anchors):
+    for part in _edited(text[start:end], settings, anchors):
         if says(new := text[:start] + part + text[end:]):
             return _diff(text, new, Path(file)), ""
     for place in _settings_beside(text, Path(file)):  # where a script has them in a file
         own = text_of(place)
-        for new in edited(own, settings, anchors):
+        for new in _edited(own, settings, anchors):
             if says(text, {place: new}):
                 return _diff(own, new, place), ""
     return "", "no change of single lines reads back as this plan"
+
+
+def _edited(
+    text: str, settings: tuple[Setting, ...], anchors: tuple[str, ...]
+) -> Iterator[str]:
+    """The text with settings changed: first without those that only say what stays."""
+    needed = [setting for setting in settings if not setting.spare]
+    first = edited(text, needed, anchors) if needed else []
+    yield from first
+    yield from (one for one in edited(text, settings, anchors) if one not in first)
 
 
 def _settings_beside(text: str, path: Path) -> list[Path]:
