@@ -78,9 +78,7 @@ def diff_to(
     return "", "no change of single lines reads back as this plan"
 
 
-def _edited(
-    text: str, settings: tuple[Setting, ...], anchors: tuple[str, ...]
-) -> Iterator[str]:
+def _edited(text: str, settings: tuple[Setting, ...], anchors: tuple[str, ...]) -> Iterator[str]:
     """The text with settings changed: first without those that only say what stays."""
     needed = [setting for setting in settings if not setting.spare]
     first = edited(text, needed, anchors) if needed else []

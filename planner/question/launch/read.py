@@ -238,12 +238,22 @@ def part_of(text: str, function: str) -> tuple[int, int]:
 
 
 def file_beside(path: Path, named: str) -> Path | None:
-    """A file that a script names, below its own folder or beside it; None for others."""
+    """A file that a script names, below its own folder or one above it; None for others.
+
+    Those above count as far as the repository that it lies in, else as far as the folder where the
+    command runs.
+    """
     folder = path.parent.resolve()
     if not named or "$" in named or named.startswith(("/", "~")):
         return None
-    place = (folder / named).resolve()
-    return place if folder in place.parents and place.is_file() else None
+    above = [folder, *folder.parents][:-1] or [folder]  # but for the root of all files
+    ends = [at for at, one in enumerate(above) if (one / ".git").exists() or one == Path.cwd()]
+    folders = above[: ends[0] + 1] if ends else [folder]
+    for one in folders:
+        place = (one / named).resolve()
+        if folders[-1] in place.parents and place.is_file():
+            return place
+    return None
 
 
 def _beside(path: Path, changed: Mapping[Path, str]) -> Beside:

@@ -155,6 +155,18 @@ def test_a_file_beside_is_read_and_none_outside(tmp_path: Path) -> None:
     ]
 
 
+def test_a_file_of_the_repository_is_read_by_its_path_from_above(tmp_path: Path) -> None:
+    """Scripts are run at the root of their repository; what lies outside of that is none of it."""
+    (folder := tmp_path / "repository" / "scripts").mkdir(parents=True)
+    (tmp_path / "repository" / ".git").mkdir()
+    (folder.parent / "env.sh").write_text("TP=8\n", encoding="utf-8")
+    (tmp_path / "outer.sh").write_text("TP=2\n", encoding="utf-8")
+    text = "source ./env.sh\nsource outer.sh\nsource ../../outer.sh\ntorchrun p.py "
+    found = read(text + LLAMA.replace("parallel-size 8", "parallel-size $TP"), folder)
+    assert found.plan.tp == 8
+    assert len([line for line in found.imported.warnings if "source" in line]) == 2
+
+
 @each(
     ("text", "path", "cluster"),
     [

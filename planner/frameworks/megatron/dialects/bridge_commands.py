@@ -69,9 +69,7 @@ def bridge_command(text: str, asked: Asked) -> Recipe:
         InputError: It names none that is known, or one that trains adapters.
     """
     known = (*_SELECTED, *_OPTIONS)
-    command = command_in(
-        text, asked.name, known, "run_recipe.py", asked.beside, asked.arguments
-    )
+    command = command_in(text, asked.name, known, "run_recipe.py", asked.beside, asked.arguments)
     name = _selected(command.words, asked.name)
     values = dict(_changes(command.words, asked.name))
     if (length := values.get("dataset.seq_length")) is not None:
