@@ -46,7 +46,15 @@ class Accelerate(Framework):
             jobs=("pretrain", "finetune", "lora"),
             processes="chips",
         ),
-        _tuner("trl", "Hugging Face TRL", ("1.16", "1.15"), "tuned", "peft", "trl"),
+        _tuner(
+            "trl",
+            "Hugging Face TRL",
+            ("1.16", "1.15"),
+            "tuned",
+            "peft",
+            "trl",
+            launches="a script or a configuration",
+        ),
         _tuner(
             "torchtune",
             "torchtune",
@@ -125,6 +133,6 @@ class Accelerate(Framework):
         return ACCELERATE_CHECKPOINTS
 
 
-_READ = ("torchtune", "axolotl")
+_READ = ("torchtune", "axolotl", "trl")
 """Targets whose configurations are read."""
 ACCELERATE = Accelerate()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import unified_diff
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from planner.plan import Plan
 from planner.question.launch.read import LaunchRead, file_beside, launch_in, part_of, text_of
 
 _CONTEXT = 1
-_SETTINGS = re.compile(r"[\w./-]+\.(?:toml|ya?ml)\b")
+_SETTINGS = re.compile(r"[\w./-]+\.(?:toml|ya?ml|json)\b")
 _UNENDED = "\\ No newline at end of file"
 _FREE = ("split", "schedule", "order", "clock", "layout")
 """Fields of a plan that a reader names by rules of its own."""
@@ -72,9 +73,9 @@ def diff_to(
             return _diff(text, new, Path(file)), ""
     for place in _settings_beside(text, Path(file)):  # where a script has them in a file
         own = text_of(place)
-        for new in _edited(own, settings, anchors):
-            if says(text, {place: new}):
-                return _diff(own, new, place), ""
+        for part, new in _both(text, own, settings, anchors):
+            if says(part, {place: new}):
+                return _diff(text, part, Path(file)) + _diff(own, new, place), ""
     return "", "no change of single lines reads back as this plan"
 
 
@@ -84,6 +85,17 @@ def _edited(text: str, settings: tuple[Setting, ...], anchors: tuple[str, ...]) 
     first = edited(text, needed, anchors) if needed else []
     yield from first
     yield from (one for one in edited(text, settings, anchors) if one not in first)
+
+
+def _both(
+    text: str, own: str, settings: tuple[Setting, ...], anchors: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
+    """A script and a file beside it with settings changed: in the file, else where each stands."""
+    yield from ((text, new) for new in _edited(own, settings, anchors))
+    here = tuple(setting for setting in settings if edited(text, (setting,), ()))
+    there = tuple(setting for setting in settings if setting not in here)
+    if here and there:
+        yield from product(_edited(text, here, ()), _edited(own, there, ()))
 
 
 def _settings_beside(text: str, path: Path) -> list[Path]:
