@@ -21,6 +21,7 @@ from planner.frameworks.reading.settings import Asked, chips_of
 from planner.frameworks.reading.settings import LaunchSettings as Settings
 from planner.frameworks.reading.shell.run import Shell
 
+_ACCELERATE = re.compile(r"\baccelerate\s+launch\b")  # whose own configuration counts
 _NAMED = re.compile(r"--deepspeed(?:[_-]config(?:[_-]file)?)?")
 _MODEL = ("--model_name_or_path", "--model_name", "--model_id")
 _LENGTH = ("--model_max_length", "--max_seq_length", "--max_length", "--cutoff_len", "--block_size")
@@ -63,7 +64,8 @@ class Started:
 
 def unread(text: str) -> str:
     """What a script lacks; empty: it is none that starts a program with DeepSpeed."""
-    if text.lstrip().startswith("{") or not _LAUNCHER.search(text):
+    others = text.lstrip().startswith("{") or _ACCELERATE.search(text)
+    if others or not _LAUNCHER.search(text):
         return ""
     named = _CONFIG.search(text)
     file = named[1] if named else "ds_config.json"

@@ -124,8 +124,14 @@ def _matrices(launch: LaunchSettings, *, defaults: bool) -> tuple[str, ...]:
     return _USUAL
 
 
-def precision_of(launch: LaunchSettings, mixed: str, default: str) -> str:
-    """The number format of products: by switches, Accelerate's mixed precision, or the weights'."""
+def precision_of(launch: LaunchSettings, mixed: str, *, defaults: bool) -> str:
+    """The number format of products: by switches, Accelerate's mixed precision, or the weights'.
+
+    Args:
+        launch: The arguments.
+        mixed: Accelerate's.
+        defaults: Whether those of TRL hold for what is not said.
+    """
     for name in ("bf16", "fp16"):
         if is_true(launch, name):
             return name
@@ -134,9 +140,9 @@ def precision_of(launch: LaunchSettings, mixed: str, default: str) -> str:
     loaded = _FORMATS.get(launch.text(first_of(launch, ("dtype", "torch_dtype"))))
     if loaded or launch.values.get("bf16"):
         return loaded or "fp32"  # bf16 false, and nothing else
-    if default != "fp32":
-        launch.assume("precision", default, "the default of TRL")
-    return default
+    own = "not said; transformers 5 loads weights in the format that they are stored in"
+    launch.assume("precision", "bf16", "the default of TRL" if defaults else own)
+    return "bf16"
 
 
 def changed_arguments(

@@ -68,6 +68,8 @@ def test_what_shards_it(
     [
         ("torchrun --nproc_per_node 8 train.py --fsdp 'full_shard auto_wrap'", (1, 8), "zero3"),
         ("torchrun --nproc_per_node 8 train.py", (8, 1), "ddp"),
+        ("python job.py --num_nodes 9 -- torchrun --nproc_per_node=8 train.py", (8, 1), "ddp"),
+        ("accelerate launch --deepspeed_config_file z_stage3.conf t.py", (1, 8), "zero3"),
         ("accelerate launch --num_processes 8 --multi_gpu train.py", (8, 1), "ddp"),
         ("accelerate launch --config_file x/zero3.yaml -m my.train", (1, 8), "zero3"),
         ("trl sft --accelerate_config fsdp2 --num_processes 8", (1, 8), "zero3"),
@@ -115,6 +117,14 @@ def test_adapters(command: str, tmp_path: Path) -> None:
 def test_what_is_refused(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
         started(text, tmp_path)
+
+
+def test_weights_have_the_format_that_they_are_stored_in(tmp_path: Path) -> None:
+    """from_pretrained of transformers 5 loads them so, unless told otherwise."""
+    config = FSDP.replace("mixed_precision: bf16\n", "")
+    for words, precision in (("", "bf16"), ("--bf16 False", "fp32"), ("--fp16 True", "fp16")):
+        found = started(RUN.replace("--bf16", words), tmp_path, config)
+        assert found.request.precision == precision
 
 
 def test_a_stage_that_no_plan_of_fsdp_has_is_taken_for_the_nearest(tmp_path: Path) -> None:

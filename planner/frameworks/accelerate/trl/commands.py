@@ -32,6 +32,7 @@ _CONFIGURED = re.compile(
 )
 _FILE = re.compile(rf"(?m)^{_ROWS}:")
 _PROGRAM = re.compile(r".*\.py|(?:trl|llamafactory)[\w./-]*")
+_STARTERS = ("torchrun", "accelerate", "deepspeed")
 _LAUNCHERS = ("torch.distributed", "accelerate.commands")
 OWN = "accelerate.yaml"
 """The file of Accelerate beside a configuration, as `planner export` calls it."""
@@ -147,9 +148,11 @@ def _commands(shell: Shell) -> list[tuple[list[str], str]]:
 
 def _program_at(words: list[str]) -> int:
     """Where the program stands: a file, a module, or `trl`."""
-    modules = [at for at, word in enumerate(words) if at and words[at - 1] == "-m"]
+    names = [word.rpartition("/")[2] for word in words]
+    first = max((at for at, name in enumerate(names) if name in _STARTERS), default=0)
+    modules = [at for at in range(first + 1, len(words)) if words[at - 1] == "-m"]
     found = [at for at in modules if not words[at].startswith(_LAUNCHERS)]
-    found += [at for at, word in enumerate(words) if _PROGRAM.fullmatch(word)]
+    found += [at for at in range(first, len(words)) if _PROGRAM.fullmatch(words[at])]
     return min(found, default=len(words) - 1)
 
 

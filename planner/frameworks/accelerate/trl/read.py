@@ -83,7 +83,7 @@ def read(text: str, asked: Asked) -> Imported:
     job = {
         "seq_len": length,
         "batch_tokens": plan.micro_batch * steps * plan.dp * plan.fsdp * length,
-        "precision": precision_of(launch, started.mixed, "bf16" if defaults else "fp32"),
+        "precision": precision_of(launch, started.mixed, defaults=defaults),
         "framework": sharding.framework,
         "model": model.name,
         "optimizer": optimizer_named(launch, "optim", "adamw_torch_fused"),
