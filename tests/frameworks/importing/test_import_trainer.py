@@ -111,12 +111,19 @@ def test_adapters(command: str, tmp_path: Path) -> None:
         (RUN.replace("Meta-Llama-3-8B", "mine"), "trains 'mine', which is no model of"),
         (RUN.replace("batch_size 2", "batch_size $B"), "'$B' is not a whole number"),
         (f"{RUN} {LORA.replace('q_proj k_proj v_proj', 'a b')}", "lora_target_modules: names none"),
+        (f"{RUN} --deepspeed x.json", "x.json does not lie beside it; --fix sharding=zero3"),
+        (f"trl grpo {ARGUMENTS}", "trl grpo trains with rewards or rollouts"),
         ("accelerate launch t.py --config x.yaml", "its arguments are in 'x.yaml', which does not"),
     ],
 )
 def test_what_is_refused(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
         started(text, tmp_path)
+
+
+def test_what_accelerate_starts_otherwise_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="distributed_type: MEGATRON_LM is none of FSDP"):
+        started(RUN, tmp_path, FSDP.replace(": FSDP", ": MEGATRON_LM"))
 
 
 def test_weights_have_the_format_that_they_are_stored_in(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from planner.frameworks.reading.yaml_files import yaml_settings
 Values = dict[str, tuple[str, ...]]
 _ROWS = "per_device_train_batch_size"
 _COMMAND = re.compile(
-    r"\baccelerate\s+launch\b|\btrl\s+(?:sft|dpo)\b|\btrl[./]scripts[./]|"
+    r"\baccelerate\s+launch\b|\btrl\s+[a-z]{3,8}\b|\btrl[./]scripts[./]|"
     r"\b(?:torchrun|python3?|torch\.distributed\.(?:run|launch))\b"
 )
 _CONFIGURED = re.compile(

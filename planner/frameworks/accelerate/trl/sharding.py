@@ -24,6 +24,7 @@ _FSDP = {
     "hybrid_shard": "zero3", "4": "zero3",
     "hybrid_shard_zero2": "zero2", "5": "zero2",
 }  # fmt: skip
+_TYPES = ("FSDP", "DEEPSPEED", "MULTI_GPU", "MULTI_CPU", "NO")
 _HYBRID = ("hybrid_shard", "4", "hybrid_shard_zero2", "5")
 _OFFLOAD = ("optimizer", "weights")
 
@@ -55,7 +56,9 @@ def sharding_of(launch: LaunchSettings, started: Started) -> Sharding:
         started: The command.
     """
     own = LaunchSettings(launch.asked, started.launcher)
-    kind = own.text("distributed_type").upper()
+    kind = own.text("distributed_type", "NO").upper()
+    if kind not in _TYPES:
+        launch.wrong("distributed_type", f"{kind} is none of {', '.join(_TYPES)}, which are read")
     json_file = launch.text("deepspeed") or own.text("deepspeed_config_file")
     if json_file or kind == "DEEPSPEED" or is_true(own, "use_deepspeed"):
         return _deepspeed(launch, own, started, json_file)
@@ -112,8 +115,11 @@ def _deepspeed(
     """A stage of ZeRO, by a JSON file or by Accelerate's own settings."""
     text = started.shell.file(json_file) if json_file else None
     text = text or (started.shell.file(json_file.rpartition("/")[2]) if json_file else None)
-    if json_file and text is None:
+    if json_file and text is None and _STAGE.search(json_file):
         return _named(launch, json_file)
+    if json_file and text is None:
+        what = f"{json_file} does not lie beside it; --fix sharding=zero3 says its stage"
+        launch.problems.append(("sharding", f"deepspeed: {what}"))
     data: dict[str, Any] = {}
     if text is not None:
         data, _ = json_object(text.encode("utf-8"), json_file)
