@@ -27,6 +27,7 @@ from planner.frameworks.reading.settings import (
     fixed_fields,
     no_file,
 )
+from planner.frameworks.reading.shell.simple_commands import GIVEN
 from planner.frameworks.reading.texts import looks_like_shell
 from planner.frameworks.recognition import AUTO, recognized
 from planner.frameworks.registry import framework_of_target
@@ -220,7 +221,8 @@ def _imported(framework: Framework, text: str, asked: Asked, file: Path) -> Impo
 
 def _of_arguments(text: str, asked: Asked, file: Path) -> str:
     """A line that asks for the arguments of a script, where it takes some and has none."""
-    if asked.arguments or not looks_like_shell(text) or not (most := arguments_in(text)):
+    given = [one for one in asked.arguments if not GIVEN.fullmatch(one)]
+    if given or not looks_like_shell(text) or not (most := arguments_in(text)):
         return ""
     return (
         f"{asked.name}: takes {plural(most, 'argument')}; give them behind its name, as in "

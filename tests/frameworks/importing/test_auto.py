@@ -155,6 +155,23 @@ def test_a_file_beside_is_read_and_none_outside(tmp_path: Path) -> None:
     ]
 
 
+def test_what_the_environment_gives_stands_behind_the_name(tmp_path: Path) -> None:
+    words = LLAMA.replace("size 8 ", "size $TP ").replace(
+        "--pipeline-model-parallel-size 4", "$1 4"
+    )
+    path = tmp_path / "run.sh"
+    chosen = 'if [ $NODES -ge 8 ]; then : "${TP:=8}"; else : "${TP:=2}"; fi\n'
+    path.write_text(f"{chosen}torchrun --nnodes $NODES --nproc_per_node 8 p.py {words}\n", "utf-8")
+    for given, tp in (("NODES=8", 8), ("NODES=4", 2), ("NODES=8 TP=4", 4)):
+        plan = read_launch("auto", Path(f"{path}::{given} --context-parallel-size")).plan
+        assert (plan.tp, plan.cp, plan.chips) == (tp, 4, int(given[6]) * 8)
+    with pytest.raises(InputError, match="'FILE::NAME=VALUE' gives what it asks for"):
+        read_launch("auto", Path(f"{path}::--context-parallel-size"))
+    path.write_text(f"torchrun --nproc_per_node 8 p.py {words}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="does not define; 'FILE::TP=VALUE' gives it"):
+        read_launch("auto", Path(f"{path}::--context-parallel-size"))
+
+
 def test_a_file_of_the_repository_is_read_by_its_path_from_above(tmp_path: Path) -> None:
     """Scripts are run at the root of their repository; what lies outside of that is none of it."""
     (folder := tmp_path / "repository" / "scripts").mkdir(parents=True)

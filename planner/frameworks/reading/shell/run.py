@@ -36,8 +36,8 @@ from planner.frameworks.reading.shell.outputs import output_of
 from planner.frameworks.reading.shell.simple_commands import (
     DEEPEST,
     Stop,
+    begins,
     call,
-    lies_at,
     started,
     sum_is,
     without_files,
@@ -120,8 +120,8 @@ class Shell:
         self.comments += lexer.comments
         for name, value in slurm_variables(slurm_options(lexer.comments)).items():
             self.variables.setdefault(name, value)
-        if not self.depth and self.beside is not no_file:
-            lies_at(self, self.name.rpartition("/")[2])
+        if not self.depth:
+            begins(self, knows_place=self.beside is not no_file)
         outer, self._file = self._file, file or self._file
         try:
             self.body(blocks(statements, self.name))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _REDIRECTION = re.compile(r"(?:[0-9]*[<>]{1,2}|&>>?)(.*)", re.DOTALL)
 _WRITES = re.compile(r"(?:1?(>{1,2})|&(>{1,2}))(.*)", re.DOTALL)
+GIVEN = re.compile(r"([A-Z_][A-Z0-9_]*)=(.*)", re.DOTALL)
+"""A variable of the environment among the arguments of a script."""
 _EVERY = re.compile(r"\"\$@\"|\$@|\$\*")
 _MESSAGE = re.compile(r"1?>&2")
 _PLACEHOLDER = re.compile(r"<[^<>|&\n]+>")
@@ -96,6 +98,20 @@ def _status(shell: Shell, first: str) -> bool | None:
     if first == "getopts" and not shell.arguments:
         return False
     return None if first in _ASKING else first != "false"
+
+
+def begins(shell: Shell, *, knows_place: bool) -> None:
+    """Takes what is given to a script: its environment, as in `NODES=8 bash run.sh`, and its place.
+
+    Args:
+        shell: The state, with the words behind the script's name as its arguments.
+        knows_place: Whether it lies in a folder.
+    """
+    while shell.arguments and (match := GIVEN.fullmatch(shell.arguments[0])):
+        shell.variables[match[1]] = match[2]
+        shell.arguments = shell.arguments[1:]
+    if knows_place:
+        lies_at(shell, shell.name.rpartition("/")[2])
 
 
 def lies_at(shell: Shell, path: str) -> None:
