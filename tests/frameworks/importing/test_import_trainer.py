@@ -80,6 +80,16 @@ def test_commands(command: str, mesh: tuple[int, int], sharding: str, tmp_path: 
     assert ((found.plan.dp, found.plan.fsdp), found.plan.sharding) == (mesh, sharding)
 
 
+@each(("where", "chips"), [("a:0,1,3@b:2", 4), ("a@b:0", 8), ("a:", 8), ("a:0,x", 8)])
+def test_chips_that_deepspeed_is_told(where: str, chips: int, tmp_path: Path) -> None:
+    (tmp_path / "d.json").write_text(
+        '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}}', "utf-8"
+    )
+    for words in (f"--include {where}", f"--include={where}"):
+        text = f"deepspeed {words} train.py --deepspeed d.json {ARGUMENTS}"
+        assert started(text, tmp_path).plan.chips == chips
+
+
 def test_a_program_of_trl_has_its_defaults(tmp_path: Path) -> None:
     """TRL 1.16.0: gradients are checkpointed, products have bfloat16, 1,024 tokens, q and v."""
     few = re.sub(r"--(max_seq_length 4096|bf16)", "", ARGUMENTS)
@@ -109,6 +119,8 @@ def test_adapters(command: str, tmp_path: Path) -> None:
     [
         (RUN.replace("train.py", "grpo.py"), "grpo.py trains with rewards or rollouts"),
         (RUN.replace("Meta-Llama-3-8B", "mine"), "trains 'mine', which is no model of"),
+        (RUN.replace("meta-llama/", "$M/"), "trains '$M/Meta-Llama-3-8B', which is no model"),
+        (f"for L in 1 2; do\n{RUN}\ndone", "line 2: `for` and what it repeats or chooses is left"),
         (RUN.replace("batch_size 2", "batch_size $B"), "'$B' is not a whole number"),
         (f"{RUN} {LORA.replace('q_proj k_proj v_proj', 'a b')}", "lora_target_modules: names none"),
         (f"{RUN} --deepspeed x.json", "x.json does not lie beside it; --fix sharding=zero3"),

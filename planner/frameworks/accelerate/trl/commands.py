@@ -93,7 +93,8 @@ def opened(text: str, asked: Asked) -> Started:
         shell.read_uncalled()
         found = _commands(shell)
     if not found:
-        raise InputError(f"{asked.name}: has no command with --{_ROWS} that is read")
+        why = f": {'; '.join(shell.notes)}; give that command by itself" if shell.notes else ""
+        raise InputError(f"{asked.name}: has no command with --{_ROWS} that is read{why}")
     words, place = found[0]
     notes = [
         f"{other}: another launch is left out; what is read is that of {place}"

@@ -113,9 +113,9 @@ def _reference(launch: LaunchSettings, *, pairs: bool, adapters: bool) -> dict[s
 
 
 def _model(launch: LaunchSettings) -> str:
-    """The model's name, without the one who published it; empty: it is not known."""
+    """The model's name, without the one who published it; as it is written, where unknown."""
     name = launch.text(first_of(launch, MODEL)).rstrip("/")
-    return "" if "$" in name else name.rpartition("/")[2]
+    return name if "$" in name else name.rpartition("/")[2]
 
 
 def _length(launch: LaunchSettings, *, defaults: bool) -> int:
