@@ -100,7 +100,9 @@ class Accelerate(Framework):
 
     def read(self, text: str, asked: Asked) -> Imported:
         """See the module `read` in the folder of the target that recognizes it."""
-        folder = self.recognizes(text) or _READ[0]
+        from planner.frameworks.reading.texts import with_scripts  # noqa: PLC0415  (only where one is read)
+
+        folder = self.recognizes(with_scripts(text, asked.beside)) or _READ[0]
         reader = import_module(f"planner.frameworks.accelerate.{folder}.read")  # where it is needed
         imported: Imported = reader.read(text, asked)
         return imported

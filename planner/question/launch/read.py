@@ -28,7 +28,7 @@ from planner.frameworks.reading.settings import (
     no_file,
 )
 from planner.frameworks.reading.shell.simple_commands import GIVEN
-from planner.frameworks.reading.texts import looks_like_shell
+from planner.frameworks.reading.texts import looks_like_shell, with_scripts
 from planner.frameworks.recognition import AUTO, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
@@ -205,9 +205,7 @@ def _called(words: str, text: str, name: str) -> tuple[str, tuple[str, ...]]:
 
 def _source(text: str, asked: Asked) -> str:
     """The target of a launch, by its text and that of scripts which lie beside it."""
-    named = dict.fromkeys(re.findall(r"[\w-]+\.sh\b", text)) if looks_like_shell(text) else ()
-    others = [found for one in named if (found := asked.beside(one))]
-    return recognized("\n".join((text, *others)), asked.name)
+    return recognized(with_scripts(text, asked.beside), asked.name)
 
 
 def _imported(framework: Framework, text: str, asked: Asked, file: Path) -> Imported:

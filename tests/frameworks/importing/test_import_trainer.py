@@ -98,7 +98,29 @@ def test_a_program_of_trl_has_its_defaults(tmp_path: Path) -> None:
     assert (found.plan.recompute, found.plan.micro_batch) == ("full", 4)
     assert (job.precision, job.seq_len, job.lora_rank) == ("bf16", 1024, 16)
     assert (job.job, job.reference, job.lora_targets) == ("lora", "adapters", ("q", "v"))
-    assert job.lora_dropout == 0.05
+    assert not job.lora_dropout  # TRL switches it off for pairs (trainer/dpo_config.py)
+    kept = f"accelerate launch -m trl.scripts.dpo {few} --use_peft --disable_dropout false"
+    assert started(kept, tmp_path).request.lora_dropout == 0.05
+
+
+def test_a_file_of_arguments_is_the_first_word_or_that_of_config(tmp_path: Path) -> None:
+    (tmp_path / "conf.yaml").write_text(
+        "model_name_or_path: mistralai/Mistral-7B-v0.1\nuse_peft: true\nlora_r: 8\n"
+        "lora_target_modules:\n- q_proj\n- down_proj\nper_device_train_batch_size: 4\n", "utf-8"
+    )  # fmt: skip
+    for words in ("conf.yaml", "--config conf.yaml"):
+        command = f"accelerate launch --config_file conf/a.yaml scripts/run_sft.py {words}"
+        found = started(f"{command} --lora_r 32 --max_length 512", tmp_path)
+        job = found.request
+        assert (job.model, job.lora_rank, job.lora_targets) == ("mistral-7b", 32, ("q", "down"))
+        assert (job.seq_len, found.plan.micro_batch, found.plan.recompute) == (512, 4, "full")
+        assert any("taken for TRL's" in one.reason for one in found.imported.assumed)
+
+
+def test_a_script_that_starts_the_one_with_the_command(tmp_path: Path) -> None:
+    (tmp_path / "start.sh").write_text(f"{RUN}\n", encoding="utf-8")
+    found = started("#SBATCH --nodes=2\nsrun bash start.sh", tmp_path)
+    assert (found.plan.fsdp, found.imported.source) == (16, "trl")
 
 
 @each(
@@ -124,6 +146,7 @@ def test_adapters(command: str, tmp_path: Path) -> None:
         (RUN.replace("batch_size 2", "batch_size $B"), "'$B' is not a whole number"),
         (f"{RUN} {LORA.replace('q_proj k_proj v_proj', 'a b')}", "lora_target_modules: names none"),
         (f"{RUN} --deepspeed x.json", "x.json does not lie beside it; --fix sharding=zero3"),
+        (RUN.replace("launch ", "launch --use_megatron_lm "), "use_megatron_lm: is none of"),
         (f"trl grpo {ARGUMENTS}", "trl grpo trains with rewards or rollouts"),
         ("accelerate launch t.py --config x.yaml", "its arguments are in 'x.yaml', which does not"),
     ],

@@ -28,10 +28,11 @@ _COMMAND = re.compile(
 )
 _CONFIGURED = re.compile(
     r"\b(?:trl\s+(?:sft|dpo)\b|(?:accelerate\s+launch|trl[./]scripts[./])"
-    r"(?:[^\n]|\\\n)*--config[\s=]+\S+\.ya?ml)"
+    r"(?:[^\n]|\\\n)*(?:--config[\s=]+|\.py\s+)\S+\.ya?ml)"
 )
 _FILE = re.compile(rf"(?m)^{_ROWS}:")
 _PROGRAM = re.compile(r".*\.py|(?:trl|llamafactory)[\w./-]*")
+_YAML = re.compile(r"[^-]\S*\.ya?ml")
 _STARTERS = ("torchrun", "accelerate", "deepspeed")
 _LAUNCHERS = ("torch.distributed", "accelerate.commands")
 OWN = "accelerate.yaml"
@@ -102,8 +103,9 @@ def opened(text: str, asked: Asked) -> Started:
     ]  # fmt: skip
     at = _program_at(words)
     launcher, own = options_of(words[:at]), options_of(words[at + 1 :])
-    for name in ("config", "yaml_config"):
-        own = {**_beside(shell, own.pop(name, ("",))[-1], asked), **own}
+    alone = [word for word in words[at + 1 : at + 2] if _YAML.fullmatch(word)]
+    for path in (*alone, *(own.pop(name, ("",))[-1] for name in ("config", "yaml_config"))):
+        own = {**_beside(shell, path, asked), **own}
     name = (own.pop("accelerate_config", None) or launcher.pop("config_file", None) or ("",))[-1]
     config = _config(shell, name)
     chips, said = chips_started(words[:at], shell)

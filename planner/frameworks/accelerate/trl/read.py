@@ -28,7 +28,8 @@ from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of,
 from planner.frameworks.reading.tuning import length_of, optimizer_named
 from planner.plan import Plan
 
-_OWN = re.compile(r"\btrl\b")
+_TRL = re.compile(r"\btrl\b")
+_LIKE_TRL = re.compile(r"(?:^|/)(?:run_)?(?:sft|dpo)\.py$")
 _LENGTH = 1024  # of TRL's SFTConfig and DPOConfig
 _OTHERS = re.compile(r"grpo|ppo|rloo|kto|orpo|reward|(?<![a-z])rm(?![a-z])|gkd|distil|online|cpo")
 _KINDS = ("sft", "dpo", "pt")
@@ -55,12 +56,9 @@ def read(text: str, asked: Asked) -> Imported:
     launch = LaunchSettings(
         asked, started.values, warnings=list(started.notes), changed=started.shell.changed
     )
-    defaults = not started.program or bool(_OWN.search(started.program))
-    if not defaults:
-        why = "its arguments are taken for those of transformers' Trainer; code may do otherwise"
-        launch.assume("program", started.program, why)
+    defaults = _has_defaults(launch, started.program)
     pairs = _learns_pairs(launch, started)
-    trained = adapters_of(launch, defaults=defaults)
+    trained = _trained(launch, pairs=pairs, defaults=defaults)
     sharding = sharding_of(launch, started)
     sharding = replace(sharding, kind=launch.fixed("sharding", sharding.kind))
     launch.check()
@@ -87,10 +85,30 @@ def read(text: str, asked: Asked) -> Imported:
         "framework": sharding.framework,
         "model": model.name,
         "optimizer": optimizer_named(launch, "optim", "adamw_torch_fused"),
-        **(trained or {"job": "finetune"}),
-        **_reference(launch, pairs=pairs, adapters=bool(trained)),
+        **trained,
     }
     return launch.imported("trl", plan, job, {}, dict.fromkeys(launch.values, _REASON), ())
+
+
+def _has_defaults(launch: LaunchSettings, program: str) -> bool:
+    """Whether the defaults of TRL hold for what a program is not told."""
+    own = not program or bool(_TRL.search(program))
+    found = own or bool(_LIKE_TRL.search(program))
+    if not own:
+        whose = "TRL's" if found else "transformers' Trainer's"
+        why = f"its arguments are taken for {whose}; code may do otherwise"
+        launch.assume("program", program, why)
+    return found
+
+
+def _trained(launch: LaunchSettings, *, pairs: bool, defaults: bool) -> dict[str, Any]:
+    """The kind of job, with its adapters and its reference."""
+    found = adapters_of(launch, defaults=defaults)
+    if pairs and is_true(launch, "disable_dropout", "true"):
+        found.pop("lora_dropout", None)  # trainer/dpo_config.py
+    ahead = is_true(launch, "precompute_ref_log_probs")
+    reference = "precomputed" if ahead else "adapters" if found else "model"
+    return {"job": "finetune", **found, **({"reference": reference} if pairs else {})}
 
 
 def _learns_pairs(launch: LaunchSettings, started: Started) -> bool:
@@ -103,13 +121,6 @@ def _learns_pairs(launch: LaunchSettings, started: Started) -> bool:
         name in launch.values for name in ("beta", "precompute_ref_log_probs", "loss_type")
     )
     return "dpo" in named or by_file
-
-
-def _reference(launch: LaunchSettings, *, pairs: bool, adapters: bool) -> dict[str, Any]:
-    ahead = is_true(launch, "precompute_ref_log_probs")
-    if not pairs:
-        return {}
-    return {"reference": "precomputed" if ahead else "adapters" if adapters else "model"}
 
 
 def _model(launch: LaunchSettings) -> str:

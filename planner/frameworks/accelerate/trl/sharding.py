@@ -25,6 +25,7 @@ _FSDP = {
     "hybrid_shard_zero2": "zero2", "5": "zero2",
 }  # fmt: skip
 _TYPES = ("FSDP", "DEEPSPEED", "MULTI_GPU", "MULTI_CPU", "NO")
+_OTHERS = ("use_megatron_lm", "tpu", "use_xpu")
 _HYBRID = ("hybrid_shard", "4", "hybrid_shard_zero2", "5")
 _OFFLOAD = ("optimizer", "weights")
 
@@ -57,6 +58,9 @@ def sharding_of(launch: LaunchSettings, started: Started) -> Sharding:
     """
     own = LaunchSettings(launch.asked, started.launcher)
     kind = own.text("distributed_type", "NO").upper()
+    for name in _OTHERS:
+        if is_true(own, name):
+            launch.wrong(name, "is none of use_fsdp, use_deepspeed and multi_gpu, which are read")
     if kind not in _TYPES:
         launch.wrong("distributed_type", f"{kind} is none of {', '.join(_TYPES)}, which are read")
     json_file = launch.text("deepspeed") or own.text("deepspeed_config_file")
