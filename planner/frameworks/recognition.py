@@ -10,15 +10,19 @@ AUTO = "auto"
 """What `--from` takes for a launch of any framework."""
 
 
+def known_as(text: str) -> str:
+    """The target whose launch a text is; empty: none knows it."""
+    return next((target for one in every() if (target := one.recognizes(text))), "")
+
+
 def recognized(text: str, name: str) -> str:
     """The target whose launch a text is: of the frameworks, the first that knows it as its own.
 
     Raises:
         InputError: None does; with what is missing, where one knows that.
     """
-    for framework in every():
-        if target := framework.recognizes(text):
-            return target
+    if target := known_as(text):
+        return target
     for framework in every():
         if line := framework.unread(text):
             raise InputError(f"{name}: {line}")

@@ -10,6 +10,7 @@ _COMMAND = re.compile(
     r"^\s*(torchrun|srun|tune\s+run|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s", re.M
 )
 _SCRIPTS = re.compile(r"[\w-]+\.sh\b")
+_MOST = 16  # scripts that start one another
 _ARGUMENT = re.compile(r"^\s*--[a-z][\w-]+", re.M)
 
 
@@ -19,15 +20,19 @@ def looks_like_shell(text: str) -> bool:
 
 
 def with_scripts(text: str, beside: Callable[[str], str | None]) -> str:
-    """A script with those that it names and that lie beside it; other texts as they are.
+    """A script with those that it starts and that lie beside it; other texts as they are.
 
     Args:
         text: The text.
         beside: The text of a file; None: it does not lie there.
     """
-    named = dict.fromkeys(_SCRIPTS.findall(text)) if looks_like_shell(text) else ()
-    others = [found for one in named if (found := beside(one))]
-    return "\n".join((text, *others))
+    found, seen = [text], set[str]()
+    for one in found if looks_like_shell(text) else ():  # which grows
+        for name in _SCRIPTS.findall(one):
+            if name not in seen and len(found) < _MOST and (other := beside(name)):
+                found.append(other)
+            seen.add(name)
+    return "\n".join(found)
 
 
 def inside(data: Mapping[str, Any], path: str) -> Any:

@@ -29,10 +29,11 @@ from planner.frameworks.reading.settings import (
 )
 from planner.frameworks.reading.shell.simple_commands import GIVEN
 from planner.frameworks.reading.texts import looks_like_shell, with_scripts
-from planner.frameworks.recognition import AUTO, recognized
+from planner.frameworks.recognition import AUTO, known_as, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
 from planner.plan import Plan, Stage, code_of
+from planner.question.launch.configured import configured_in
 from planner.question.launch.machine import machine_of, remarked_chips
 from planner.question.launch.model import chosen_model
 from planner.question.launch.shape import ShapeModels, noted_of
@@ -135,8 +136,8 @@ def launch_in(
         assumes=assumes,
         remarked=remarked_chips(own) if assumes else None,
     )
-    framework = framework_of_target(TARGETS[_source(text, asked) if assumes else source])
-    imported = _imported(framework, text, asked, file)
+    framework, text, asked, notes = _understood(source, text, asked)
+    imported = _imported(framework, text, asked, file, notes)
     if source not in (AUTO, imported.source):
         raise InputError(f"{name}: is a launch of {imported.source}; say --from {imported.source}")
     if assumes:
@@ -203,15 +204,35 @@ def _called(words: str, text: str, name: str) -> tuple[str, tuple[str, ...]]:
         raise InputError(f"{name}: ::{words}: a quote is not closed") from error
 
 
-def _source(text: str, asked: Asked) -> str:
-    """The target of a launch, by its text and that of scripts which lie beside it."""
-    return recognized(with_scripts(text, asked.beside), asked.name)
+def _understood(
+    source: str, text: str, asked: Asked
+) -> tuple[Framework, str, Asked, tuple[str, ...]]:
+    """The framework of a launch, its text, what is asked of that, and what is said of it.
+
+    A script that no framework knows may start a program by a file of settings, which then counts.
+
+    Raises:
+        InputError: It is not known as a launch.
+    """
+    notes: tuple[str, ...] = ()
+    try:
+        whole = with_scripts(text, asked.beside)
+        target = recognized(whole, asked.name) if source == AUTO else source
+    except InputError:
+        if (found := configured_in(text, asked)) is None:
+            raise
+        asked = replace(asked, chips=asked.chips or found.chips)
+        target, text, notes = known_as(found.text), found.text, found.notes
+    return framework_of_target(TARGETS[target]), text, asked, notes
 
 
-def _imported(framework: Framework, text: str, asked: Asked, file: Path) -> Imported:
+def _imported(
+    framework: Framework, text: str, asked: Asked, file: Path, notes: tuple[str, ...]
+) -> Imported:
     """The launch as its framework reads it; where words are missing, with what may say them."""
     try:
-        return framework.read(text, asked)
+        found = framework.read(text, asked)
+        return replace(found, warnings=(*notes, *found.warnings))
     except InputError as error:
         wanted = _of_arguments(text, asked, file) if "$" in str(error) else ""
         raise InputError(f"{wanted}{error}") from error

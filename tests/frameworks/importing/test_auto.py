@@ -155,6 +155,30 @@ def test_a_file_beside_is_read_and_none_outside(tmp_path: Path) -> None:
     ]
 
 
+def test_a_program_with_a_file_of_settings(tmp_path: Path) -> None:
+    """Nanotron and Axolotl are told by a file; the launcher says the chips, options are named."""
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "n.yaml").write_text(NANOTRON, encoding="utf-8")
+    (tmp_path / "conf" / "x.yaml").write_text("a: 1\n", encoding="utf-8")
+    alone = read(NANOTRON, tmp_path)
+    command = (
+        "torchrun --nproc_per_node 8 run_train.py --log x.yaml --config-file=conf/n.yaml --a 1"
+    )
+    for text in (command, f"srun bash -c '{command}'"):
+        found = read(f"#!/bin/bash\n{text}\n", tmp_path)
+        assert (found.plan, found.imported.source) == (alone.plan, "nanotron")
+        assert "the settings are those of conf/n.yaml" in found.imported.warnings[0]
+        assert found.imported.warnings[0].endswith("is left out: --a 1")
+    with pytest.raises(InputError, match="is not known as a launch of any of"):
+        read("#!/bin/bash\ntorchrun t.py --config-file conf/x.yaml\n", tmp_path)
+
+
+def test_scripts_that_start_one_another(tmp_path: Path) -> None:
+    (tmp_path / "run2.sh").write_text(f"torchrun p.py {LLAMA}\nbash run1.sh\n", encoding="utf-8")
+    (tmp_path / "run1.sh").write_text("bash ./run2.sh\n", encoding="utf-8")
+    assert read("#!/bin/bash\nsrun bash run1.sh\n", tmp_path).plan.tp == 8
+
+
 def test_what_the_environment_gives_stands_behind_the_name(tmp_path: Path) -> None:
     words = LLAMA.replace("size 8 ", "size $TP ").replace(
         "--pipeline-model-parallel-size 4", "$1 4"
