@@ -15,8 +15,13 @@ def known_as(text: str) -> str:
     return next((target for one in every() if (target := one.recognizes(text))), "")
 
 
-def recognized(text: str, name: str) -> str:
+def recognized(text: str, name: str, missing: str = "") -> str:
     """The target whose launch a text is: of the frameworks, the first that knows it as its own.
+
+    Args:
+        text: The launch.
+        name: What messages call it.
+        missing: A file of settings that it names and that is not there.
 
     Raises:
         InputError: None does; with what is missing, where one knows that.
@@ -26,6 +31,8 @@ def recognized(text: str, name: str) -> str:
     for framework in every():
         if line := framework.unread(text):
             raise InputError(f"{name}: {line}")
+    if missing:
+        raise InputError(f"{name}: names {missing}, which does not lie beside it, and no framework")
     sources = ", ".join(launch_sources())
     raise InputError(
         f"{name}: is not known as a launch of any of {sources}; --from names the framework"

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _COMMAND = re.compile(
-    r"^\s*(torchrun|srun|tune\s+run|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s", re.M
+    r"^\s*(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(torchrun|srun|tune\s+run|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s",
+    re.M,
 )
 _SCRIPTS = re.compile(r"[\w-]+\.sh\b")
 _MOST = 16  # scripts that start one another

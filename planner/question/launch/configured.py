@@ -21,38 +21,42 @@ class Configured:
     """A file of settings that a script starts a program with.
 
     Attributes:
-        text: The file.
+        text: The file; empty: it is not there.
         chips: Processes that the launcher starts; None: it does not say.
         notes: What of the script is left out, one line each.
+        missing: The name of a file that is not there.
     """
 
-    text: str
-    chips: int | None
-    notes: tuple[str, ...]
+    text: str = ""
+    chips: int | None = None
+    notes: tuple[str, ...] = ()
+    missing: str = ""
 
 
 def configured_in(text: str, asked: Asked) -> Configured | None:
-    """The first file of settings of a framework that a command names; None: there is none."""
+    """The first file of settings of a framework that a command names; None: it names none."""
     if not looks_like_shell(text):
         return None
     try:
         shell = Shell(asked.name, arguments=list(asked.arguments), beside=asked.beside).read(text)
     except InputError:
         return None
+    missing = ""
     for command, place in zip(shell.commands, shell.places, strict=True):
         words = [part for word in command for part in word.split()]  # of `bash -c` too
         for at, path, content in _files(words, shell):
-            if known_as(content):
+            missing = missing or ("" if content else path)
+            if content and known_as(content):
                 others = " ".join(word for word in words[at + 1 :] if word != "--")
                 said = f"; what the command says behind it is left out: {others}" if others else ""
                 note = f"{place}: the settings are those of {path}{said}"
                 chips, _ = chips_started(words[:at], shell)
                 return Configured(text=content, chips=chips, notes=(note, *shell.notes))
-    return None
+    return Configured(missing=missing) if missing else None
 
 
-def _files(words: list[str], shell: Shell) -> Iterator[tuple[int, str, str]]:
-    """Files beside a script that a command names, with where their names stand."""
+def _files(words: list[str], shell: Shell) -> Iterator[tuple[int, str, str | None]]:
+    """Files of settings that a command names, with where, and their text where they are there."""
     for at, word in enumerate(words):
-        if (match := _FILE.fullmatch(word)) and (content := shell.file(match[1])):
-            yield at, match[1], content
+        if match := _FILE.fullmatch(word):
+            yield at, match[1], shell.file(match[1])

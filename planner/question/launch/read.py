@@ -33,7 +33,7 @@ from planner.frameworks.recognition import AUTO, known_as, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
 from planner.plan import Plan, Stage, code_of
-from planner.question.launch.configured import configured_in
+from planner.question.launch.configured import Configured, configured_in
 from planner.question.launch.machine import machine_of, remarked_chips
 from planner.question.launch.model import chosen_model
 from planner.question.launch.shape import ShapeModels, noted_of
@@ -214,15 +214,13 @@ def _understood(
     Raises:
         InputError: It is not known as a launch.
     """
-    notes: tuple[str, ...] = ()
-    try:
-        whole = with_scripts(text, asked.beside)
-        target = recognized(whole, asked.name) if source == AUTO else source
-    except InputError:
-        if (found := configured_in(text, asked)) is None:
-            raise
+    whole, notes = with_scripts(text, asked.beside), tuple[str, ...]()
+    target = known_as(whole) if source == AUTO else source
+    if not target:
+        found = configured_in(text, asked) or Configured()
+        target = known_as(found.text) or recognized(whole, asked.name, found.missing)
         asked = replace(asked, chips=asked.chips or found.chips)
-        target, text, notes = known_as(found.text), found.text, found.notes
+        text, notes = found.text, found.notes
     return framework_of_target(TARGETS[target]), text, asked, notes
 
 

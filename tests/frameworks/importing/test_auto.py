@@ -164,13 +164,17 @@ def test_a_program_with_a_file_of_settings(tmp_path: Path) -> None:
     command = (
         "torchrun --nproc_per_node 8 run_train.py --log x.yaml --config-file=conf/n.yaml --a 1"
     )
-    for text in (command, f"srun bash -c '{command}'"):
-        found = read(f"#!/bin/bash\n{text}\n", tmp_path)
+    for text in (f"#!/bin/bash\nsrun bash -c '{command}'", f"A_B=1 {command}"):
+        found = read(f"{text}\n", tmp_path)
         assert (found.plan, found.imported.source) == (alone.plan, "nanotron")
         assert "the settings are those of conf/n.yaml" in found.imported.warnings[0]
         assert found.imported.warnings[0].endswith("is left out: --a 1")
-    with pytest.raises(InputError, match="is not known as a launch of any of"):
-        read("#!/bin/bash\ntorchrun t.py --config-file conf/x.yaml\n", tmp_path)
+    for file, why in (
+        ("conf/x.yaml", "is not known as a launch of"),
+        ("y.yaml", "names y.yaml, wh"),
+    ):
+        with pytest.raises(InputError, match=why):
+            read(f"#!/bin/bash\ntorchrun t.py --config-file {file}\n", tmp_path)
 
 
 def test_scripts_that_start_one_another(tmp_path: Path) -> None:
