@@ -76,7 +76,8 @@ class Stated:
         if value is None:
             if default is None:
                 if not any(name in names for name, _ in self.mistakes):
-                    self.refuse(names[0], "is not stated")
+                    other = "; --vocab-size says it" if names[0] == "vocab_size" else ""
+                    self.refuse(names[0], f"is not stated{other}")
                 return number(1, unit)
             self.assumed[names[0]] = str(default)
             return number(default, unit, "assumed", note or f"default of {names[0]}")

@@ -5,6 +5,8 @@ Everything else that no family reads is listed to the user.
 
 from __future__ import annotations
 
+import re
+
 _HARMLESS = """
 H_cycles L_bp_cycles L_cycles _attn_implementation _attn_implementation_autoset
 _attn_implementation_internal _commit_hash _from_model_config _name_or_path
@@ -80,3 +82,8 @@ tie_word_embeddings use_image_cross_attention video_token_id vision_config visio
 vision_feature_layer vision_feature_select_strategy vision_start_token_id vq_config
 """
 OUTER = frozenset(_OUTER.split())
+
+
+def names_token(key: str) -> bool:
+    """Whether a key says which token of the vocabulary is meant, as `video_end_token_id` does."""
+    return re.fullmatch(r"\w*_token_(id|ids|index)", key) is not None

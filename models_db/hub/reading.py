@@ -20,7 +20,7 @@ from models_db.hub.contradictions import (
 )
 from models_db.hub.decoders import decoder
 from models_db.hub.fields import Fields, shown
-from models_db.hub.known_keys import HARMLESS, OUTER
+from models_db.hub.known_keys import HARMLESS, OUTER, names_token
 from models_db.hub.parts import Parts
 from models_db.hub.scope import Scope, plain_defaults
 from models_db.hub.table import EMPTY, row_of, row_types
@@ -193,20 +193,24 @@ def _assumed(scope: Scope, outer: Scope | None) -> dict[str, str]:
 def _own_unread(fields: Fields, scope: Scope) -> set[str]:
     """Keys of a language model that nobody here knows and that are not off."""
     known = fields.used | HARMLESS | scope.row.known_keys
-    return {key for key, value in fields.data.items() if value and key not in known}
+    return {
+        key for key, value in fields.data.items()
+        if value and key not in known and not names_token(key)
+    }  # fmt: skip
 
 
 def _unread(
     data: Mapping[str, Any], fields: Fields, scope: Scope, outer: Scope | None, around: Around
 ) -> tuple[str, ...]:
     """Keys that nobody here knows and that are not off."""
-    unread = {f"{around.prefix}{key}" for key in _own_unread(fields, scope)}
+    own = _own_unread(fields, scope) - (OUTER if around.nested and not around.key else set())
+    unread = {f"{around.prefix}{key}" for key in own}
     unread |= set(scope.unread())
     if around.nested:
         known = fields.used | HARMLESS | scope.row.known_keys
         inner = known | OUTER | {around.key}
         inner |= set() if outer is None else outer.fields.used | outer.row.known_keys
-        unread |= {key for key in data if data[key] and key not in inner}
+        unread |= {key for key in data if data[key] and key not in inner and not names_token(key)}
         unread |= set() if outer is None else set(outer.unread())
     return tuple(sorted(unread))
 

@@ -9,7 +9,7 @@ from typing import Any
 from models_db.hub.class_defaults import INNER_SIZES
 from models_db.hub.fields import LARGEST, Fields, Number, derived
 from models_db.hub.formulas import FormulaError, at_turn, evaluate
-from models_db.hub.known_keys import HARMLESS
+from models_db.hub.known_keys import HARMLESS, names_token
 from models_db.hub.table import EMPTY, Row, row_of
 
 TEXT = "text"
@@ -138,7 +138,10 @@ class Scope:
     def own_unread(self) -> list[str]:
         """Keys of this configuration that nobody here knows, and of those inside it."""
         known = self.fields.used | HARMLESS | self.row.known_keys
-        own = [key for key, value in self.fields.data.items() if value and key not in known]
+        own = [
+            key for key, value in self.fields.data.items()
+            if value and key not in known and not names_token(key)
+        ]  # fmt: skip
         return [*(f"{self.fields.prefix}{key}" for key in own), *self.unread()]
 
     def _look(self, name: str) -> Any:

@@ -92,6 +92,8 @@ def evaluate(
     Examples:
       planner evaluate plan.yaml
 
+      planner evaluate --from auto run.sh --improve
+
       planner evaluate plan.yaml --hardware h200-sxm5-141 --json
 
       planner evaluate front.json --row 2

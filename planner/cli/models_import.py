@@ -119,19 +119,24 @@ def _imported(
 ) -> Import | Counted:
     """A config.json as a model file; where no cost is modelled, what is counted of it.
 
+    `hf:` may precede its folder, as for `--model`.
+
     Raises:
         InputError: It cannot be read, or is wrong.
     """
     from models_db import ModelError, hub  # noqa: PLC0415  (not for --help)
-    from planner.question.records import one_per_line  # noqa: PLC0415
+    from planner.base.files import is_file, is_folder  # noqa: PLC0415
+    from planner.question.records import SNAPSHOT, one_per_line, snapshot_of  # noqa: PLC0415
 
-    made_by = f"planner {__version__}"
+    path, made_by = Path(str(path).removeprefix(SNAPSHOT)), f"planner {__version__}"
     try:
         return hub.import_model(path, name=name, seq_len=length, made_by=made_by, read_as=read_as)
     except hub.NotModelledError as error:
         return error.counted
     except ModelError as error:
-        raise InputError(one_per_line(str(error))) from error
+        there = is_file(path) or is_folder(path)
+        hint = "" if there else snapshot_of(str(path))
+        raise InputError(one_per_line(f"{error}{hint}")) from error
 
 
 def _check_target(output: Path | None, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from hardware_db import (
     load_cluster,
 )
 from models_db import Model, ModelError, is_config, load_model
-from models_db.loading import CONFIG
+from models_db.loading import CONFIG, shipped_aliases
 from planner.assumptions.assumptions import PRESETS, Assumptions, calibrated
 from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.file_kinds import another_kind
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 SNAPSHOT = "hf:"
 """What the path of a local snapshot of a Hugging Face repository may begin with."""
+_HUB = re.compile(r"[A-Za-z][\w.-]*/[\w.-]*[A-Za-z0-9]")
 # What the file that a field names may be: in words, and its kinds.
 _WANTED = {
     "model": ("a model", "model"),
@@ -116,11 +118,12 @@ def model_named(name: str, changes: Mapping[str, Any] | None = None) -> Model:
     path = name.removeprefix(SNAPSHOT)
     if path != name and not is_config(path):
         said = f"holds no {CONFIG}; {SNAPSHOT} names a local snapshot, and nothing is fetched"
-        raise InputError(f"model: {one_line(name)}: {said}")
+        raise InputError(f"model: {one_line(name)}: {said}{snapshot_of(path)}")
     try:
         return load_model(path, changes)
     except ModelError as error:
-        raise InputError(_wrong("model", name, error, changes)) from error
+        hint = snapshot_of(name) if str(error).startswith("unknown model") else ""
+        raise InputError(f"{_wrong('model', name, error, changes)}{hint}") from error
 
 
 def cluster_named(name: str, changes: Mapping[str, Any] | None = None) -> Cluster:
@@ -137,6 +140,22 @@ def cluster_named(name: str, changes: Mapping[str, Any] | None = None) -> Cluste
         return load_cluster(name, changes)
     except HardwareError as error:
         raise InputError(_wrong("hardware", name, error, changes)) from error
+
+
+def snapshot_of(path: str) -> str:
+    """How a model of a hub is had, as the end of a message; empty: the path is no such name.
+
+    >>> snapshot_of("Qwen/Qwen3-8B")
+    '; the database has it as qwen3-8b'
+    >>> snapshot_of("a/b/c")
+    ''
+    """
+    if not _HUB.fullmatch(path) or Path(path).suffix.lower() in (".json", *YAML_SUFFIXES, ".py"):
+        return ""
+    known = shipped_aliases().get(path.lower())
+    if known is not None:
+        return f"; the database has it as {known}"
+    return f"; hf download {path} {CONFIG} --local-dir {path.rpartition('/')[2]} gets it"
 
 
 def _wrong(field: str, name: str, error: HardwareError | ModelError, changes: object) -> str:

@@ -65,7 +65,7 @@ from planner.question.fields import (
 )
 from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
-from planner.question.kinds.rollouts import ROLLOUTS, training_part
+from planner.question.kinds.rollouts import OTHER_JOBS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
 from planner.question.run.outage import PATTERN, read_down
 from planner.question.run.phases import phases_schema, read_phases
@@ -226,7 +226,7 @@ class Request(BaseModel):
     tower_recompute: Annotated[str, choice(words_of("tower_recompute"))] = _field("tower_recompute")
     precision: Annotated[str, choice(words_of("precision"))] | None = _field("precision")
     fp8_recipe: Annotated[str, choice(words_of("fp8_recipe"))] | None = _field("fp8_recipe")
-    job: Annotated[str, _word("job", hinted=ROLLOUTS)] = _field("job")
+    job: Annotated[str, _word("job", hinted=OTHER_JOBS)] = _field("job")
     lora_rank: Whole = _field("lora_rank")
     adapter: Annotated[str, choice(words_of("adapter"))] = _field("adapter")
     lora_targets: Annotated[tuple[str, ...], choices(words_of("lora_targets"), text=1)] = _field(
@@ -354,7 +354,7 @@ def request_from(
     except InputError as error:
         problems.append(origin.blame(str(error), {"chips"}))
         values = {name: value for name, value in values.items() if name != "chips"}
-    if isinstance(job := values.get("job"), str) and job.lower() in ROLLOUTS:
+    if isinstance(job := values.get("job"), str) and job.lower() in OTHER_JOBS:
         problems.append(f"{origin.label(['job'])}: {training_part(values)}")
         values = {name: value for name, value in values.items() if name != "job"}
     try:

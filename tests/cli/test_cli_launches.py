@@ -100,7 +100,7 @@ def test_explain_offers_what_the_framework_runs(explained: dict) -> None:
     ("words", "line"),
     [
         (("--from", "megatorn"), "from: 'megatorn' is not one of auto, megatron, torchtitan, "
-         "deepspeed, torchtune, axolotl, maxtext, nanotron; did you mean 'megatron'?"),
+         "deepspeed, trl, torchtune, axolotl, maxtext, nanotron; did you mean 'megatron'?"),
         (("--from", "megatron"), "hardware: a launch does not say what it runs on; name it: "
          "--hardware (--from auto assumes a machine)"),
         ((*ASKED, "--row", "2"), "row: a launch is one plan; --row is for fronts"),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 import models_db
 from cli.command import planner
@@ -19,6 +20,7 @@ QWEN: dict[str, Any] = {
     "tie_word_embeddings": False,
 }  # fmt: skip
 JOB = ("--hardware", "h100-sxm5-80", "--chips", 16, "--batch-tokens", 1310720, "--seq-len", 4096)
+GETS = "; hf download a/B-1 config.json --local-dir B-1 gets it"
 
 
 @pytest.fixture
@@ -196,3 +198,18 @@ def test_a_snapshot_is_named_by_its_folder(
     assert model_named(f"hf:{config.parent.name}").total_parameters == 8_190_735_360
     [line] = refused("solve", "--model", "hf:nowhere", *JOB)
     assert line.startswith("model: hf:nowhere: holds no config.json; hf: names a local snapshot")
+
+
+@each(
+    ("words", "said"),
+    [
+        (("models", "import", "Qwen/Qwen3-8B"), "; the database has it as qwen3-8b"),
+        (("models", "import", "hf:a/B-1"), GETS),
+        (("solve", "--model", "hf:a/B-1", *JOB), GETS),
+        (("solve", "--model", "a/B-1", *JOB), GETS),
+        (("models", "import", "a/b.json"), "No such file or directory"),
+    ],
+)
+def test_a_name_on_a_hub_is_told_how_it_is_had(words: tuple[str, ...], said: str) -> None:
+    [line] = refused(*words)
+    assert line.endswith(said)

@@ -146,6 +146,20 @@ def test_training_beside_rollouts_is_refused_with_what_can_be_planned(word: str)
         request_from({**fields, "job": word})
 
 
+@each(
+    ("word", "said"),
+    [
+        ("orpo", "job: orpo learns from pairs without a reference model: plan it as --job sft"),
+        ("KTO", "job: KTO is not planned; --job dpo is the nearest"),
+        ("ipo", "job: ipo costs what --job dpo does"),
+        ("gspo", "job: gspo trains beside rollouts"),
+    ],
+)
+def test_other_preferences_are_refused_by_name(word: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        request_from({"model": "gpt3-125m", "chips": 8, "job": word})
+
+
 @pytest.mark.parametrize("deadline", [float("nan"), 0, -5, 1e31, True, [3], 10**400])
 def test_a_deadline_that_is_none_is_told_in_a_line(deadline: Any) -> None:
     with pytest.raises(InputError, match=r"^deadline: .* is no deadline; ") as told:

@@ -46,7 +46,15 @@ class Accelerate(Framework):
             jobs=("pretrain", "finetune", "lora"),
             processes="chips",
         ),
-        _tuner("trl", "Hugging Face TRL", ("1.16", "1.15"), "tuned", "peft", "trl"),
+        _tuner(
+            "trl",
+            "Hugging Face TRL",
+            ("1.16", "1.15"),
+            "tuned",
+            "peft",
+            "trl",
+            launches="a script or a configuration",
+        ),
         _tuner(
             "torchtune",
             "torchtune",
@@ -92,7 +100,9 @@ class Accelerate(Framework):
 
     def read(self, text: str, asked: Asked) -> Imported:
         """See the module `read` in the folder of the target that recognizes it."""
-        folder = self.recognizes(text) or _READ[0]
+        from planner.frameworks.reading.texts import with_scripts  # noqa: PLC0415  (only where one is read)
+
+        folder = self.recognizes(with_scripts(text, asked.beside)) or _READ[0]
         reader = import_module(f"planner.frameworks.accelerate.{folder}.read")  # where it is needed
         imported: Imported = reader.read(text, asked)
         return imported
@@ -125,6 +135,6 @@ class Accelerate(Framework):
         return ACCELERATE_CHECKPOINTS
 
 
-_READ = ("torchtune", "axolotl")
+_READ = ("torchtune", "axolotl", "trl")
 """Targets whose configurations are read."""
 ACCELERATE = Accelerate()

@@ -10,11 +10,13 @@ from planner.frameworks.framework import Framework, Starter, Target
 
 if TYPE_CHECKING:
     from planner.frameworks.checkpoints import Checkpoint
+    from planner.frameworks.reading.edits import Setting
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
+    from planner.plan import Plan
 
 
 class DeepSpeed(Framework):
@@ -68,8 +70,17 @@ class DeepSpeed(Framework):
             found = started_with(text, asked)
             if found is None:
                 raise InputError(f"{asked.name}: {line}")
-            return read(found.text, found.asked, called=found.model, warnings=found.warnings)
+            return read(found.text, found.asked, found)
         return read(text, asked)
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]] | None:
+        """See `planner.frameworks.deepspeed.changing`."""
+        from planner.frameworks.deepspeed.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+
+        found = settings_between(before, after, batch, text)
+        return None if found is None else (found, ANCHORS)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """See `planner.frameworks.deepspeed.checkpoints`."""
@@ -85,8 +96,8 @@ class DeepSpeed(Framework):
         return "deepspeed" if found or self.unread(text) else ""
 
     def unread(self, text: str) -> str:
-        """See `planner.frameworks.deepspeed.scripts`."""
-        from planner.frameworks.deepspeed.scripts import unread  # noqa: PLC0415  (only where no launch is known)
+        """See `planner.frameworks.deepspeed.launched`."""
+        from planner.frameworks.deepspeed.launched import unread  # noqa: PLC0415  (only where no launch is known)
 
         return unread(text)
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any
 
 from frozen_records import dataclass
-from planner.base.errors import InputError
 from planner.base.jsonfile import json_object
-from planner.frameworks.reading.launchers import chips_started
+from planner.frameworks.hugging_face.trainer import adapters_of, options_of
+from planner.frameworks.reading.imported import Noted
+from planner.frameworks.reading.launchers import chips_started, started
 from planner.frameworks.reading.settings import Asked, chips_of
 from planner.frameworks.reading.settings import LaunchSettings as Settings
 from planner.frameworks.reading.shell.run import Shell
 
+_ACCELERATE = re.compile(r"\baccelerate\s+launch\b")  # whose own configuration counts
 _NAMED = re.compile(r"--deepspeed(?:[_-]config(?:[_-]file)?)?")
 _MODEL = ("--model_name_or_path", "--model_name", "--model_id")
 _LENGTH = ("--model_max_length", "--max_seq_length", "--max_length", "--cutoff_len", "--block_size")
@@ -31,7 +33,12 @@ _NUMBERS = {
     "gradient_accumulation_steps": _STEPS,
 }
 _SWITCHES = {"bf16.enabled": "--bf16", "fp16.enabled": "--fp16"}
-_ADAPTERS = ("--use_peft", "--lora_r", "--lora_rank", "--lora_enable", "--use_lora")
+_OWN = re.compile(r"\btrl\b")
+
+
+_FLAG = r"--deepspeed(?:[_-]config(?:[_-]file)?)?[\s=]"
+_LAUNCHER = re.compile(rf"(?m)^\s*(?:[A-Z_]+=\S*\s+|srun\s.*)*deepspeed\s|{_FLAG}")
+_CONFIG = re.compile(rf"{_FLAG}+[\"']?([\w./-]+\.json)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,19 +50,37 @@ class Started:
         asked: What is asked, with what the script says of it.
         model: The model's name; empty: the script has none.
         warnings: What is left out or taken, one line each.
+        job: Fields of a job that trains adapters.
+        assumed: What the script leaves open of them.
     """
 
     text: str
     asked: Asked
-    model: str
-    warnings: tuple[str, ...]
+    model: str = ""
+    warnings: tuple[str, ...] = ()
+    job: Mapping[str, Any] = field(default_factory=dict)
+    assumed: tuple[Noted, ...] = ()
+
+
+def unread(text: str) -> str:
+    """What a script lacks; empty: it is none that starts a program with DeepSpeed."""
+    others = text.lstrip().startswith("{") or _ACCELERATE.search(text)
+    if others or not _LAUNCHER.search(text):
+        return ""
+    named = _CONFIG.search(text)
+    file = named[1] if named else "ds_config.json"
+    return (
+        "is a script that starts a program with DeepSpeed; of such a launch the JSON is read that "
+        'it names or writes, with numbers for its "auto": planner evaluate --from deepspeed '
+        f"{file} --model NAME --hardware NAME --chips {started(text) or 'N'} --seq-len N"
+    )
 
 
 def started_with(text: str, asked: Asked) -> Started | None:
     """The configuration of a script with what its command says; None: it is not there.
 
     Raises:
-        InputError: The script or the JSON cannot be read, or it trains adapters.
+        InputError: The script or the JSON cannot be read, or says of adapters what is wrong.
     """
     shell = Shell(asked.name, arguments=list(asked.arguments), beside=asked.beside).read(text)
     found = [words for words in shell.commands if _config(words)]
@@ -67,7 +92,7 @@ def started_with(text: str, asked: Asked) -> Started | None:
     if config is None:
         return None
     data, _ = json_object(config.encode("utf-8"), path)
-    launch = Settings(asked, {})
+    launch = Settings(asked, options_of(words))
     place, *others = (shell.places[shell.commands.index(one)] for one in found)
     lines = [
         f"{one}: another launch is left out; what is read is that of {place}"
@@ -81,18 +106,28 @@ def started_with(text: str, asked: Asked) -> Started | None:
         seq_len=asked.seq_len or _whole(_value(words, _LENGTH)),
         fix={**_recomputed(words), **asked.fix},
     )
-    if adapters := next((option for option in _ADAPTERS if _on(words, option)), ""):
-        raise InputError(
-            f"{asked.name}: {adapters}: trains adapters beside frozen weights, whose launches are "
-            "not read; --job lora plans such"
-        )
     filled = _filled(data, words)
+    adapters = _adapters(launch, words)
     return Started(
         text=json.dumps(filled),
         asked=own,
         model=_value(words, _MODEL).rpartition("/")[2],
         warnings=(*lines, *shell.notes, *launch.warnings),
+        job=adapters,
+        assumed=tuple(launch.assumed),
     )
+
+
+def _adapters(launch: Settings, words: list[str]) -> dict[str, Any]:
+    """Fields of a job that trains adapters beside frozen weights; empty: it trains all.
+
+    Raises:
+        InputError: What it says of them is wrong; a line each.
+    """
+    defaults = any(_OWN.search(word) for word in words if word.endswith(".py"))
+    found = adapters_of(launch, defaults=defaults)
+    launch.check()
+    return found
 
 
 def _launcher(words: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ from planner.base.errors import InputError
 from planner.base.jsonfile import json_object
 from planner.base.messages import shown
 from planner.frameworks.deepspeed.effects import COUNTED, add_effects
+from planner.frameworks.deepspeed.launched import Started
 from planner.frameworks.deepspeed.names import NUMBERS, OBJECTS, SECTIONS, reasons_by_name
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.reading.imported import Imported
@@ -37,14 +38,13 @@ _AUTOCAST = {
 """Names of formats in runtime/config.py (DtypeEnum); torch.autocast takes fp16 where none is."""
 
 
-def read(text: str, asked: Asked, *, called: str = "", warnings: tuple[str, ...] = ()) -> Imported:
+def read(text: str, asked: Asked, started: Started | None = None) -> Imported:
     """The plan of a launch.
 
     Args:
         text: A JSON file.
         asked: What is asked beside it.
-        called: The name of the model, where a script says it.
-        warnings: What was left out of the script.
+        started: What a script says beside the file, where one starts it.
 
     Raises:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
@@ -52,10 +52,11 @@ def read(text: str, asked: Asked, *, called: str = "", warnings: tuple[str, ...]
     """
     data, _ = json_object(text.encode("utf-8"), asked.name)
     settings = _settings(data)
-    launch = LaunchSettings(asked, settings, warnings=list(warnings))
+    beside = started or Started(text=text, asked=asked)
+    launch = LaunchSettings(asked, settings, assumed=[*beside.assumed], warnings=[*beside.warnings])
     _check_kinds(launch, data)
     add_effects(launch)
-    model = asked.model_of({}, None, called)
+    model = asked.model_of({}, None, beside.model)
     sizes: dict[str, Any] = {axis: _axis(launch, axis, name) for axis, name in _FROM_CODE.items()}
     if model.moe is None and sizes["ep"] > 1:
         launch.wrong("expert_parallel.autoep_size", f"{model.name} has no experts")
@@ -78,9 +79,7 @@ def read(text: str, asked: Asked, *, called: str = "", warnings: tuple[str, ...]
             split="front",
         )
     )
-    length = asked.seq_len or model.seq_len
-    if asked.seq_len is None:
-        launch.assume("seq_len", length, "that of the model's own training")
+    length = _length(launch, model.seq_len)
     said = {
         "model": model.name,
         "framework": "deepspeed",
@@ -88,8 +87,16 @@ def read(text: str, asked: Asked, *, called: str = "", warnings: tuple[str, ...]
         "batch_tokens": batch * length if batch else None,
         "precision": _precision(launch),
         "optimizer": _optimizer(launch),
+        **beside.job,
     }
     return launch.imported("deepspeed", plan, said, {}, _reasons(settings), reasons_by_name())
+
+
+def _length(launch: LaunchSettings, own: int) -> int:
+    """Tokens of a sequence: what is asked, else those of the model's own training."""
+    if launch.asked.seq_len is None:
+        launch.assume("seq_len", own, "that of the model's own training")
+    return launch.asked.seq_len or own
 
 
 def _settings(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

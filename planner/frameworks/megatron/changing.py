@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from planner.frameworks.megatron.dialects.bridge_commands import as_override, starts_recipe
 from planner.frameworks.reading.edits import Setting
 from planner.plan import Plan
 
 ANCHORS = (
     "micro_batch_size", "tensor_model_parallel_size", "model_parallel_size", "num_layers",
-    "train_micro_batch_size_per_gpu", "seq_length",
+    "train_micro_batch_size_per_gpu", "seq_length", "recipe", "model",
 )  # fmt: skip
 _PER_CHUNK = "num_layers_per_virtual_pipeline_stage"
 _SIZES = {
@@ -53,7 +54,7 @@ def settings_between(
     ]
     by_steps = "gradient_accumulation_steps" in text
     names = ("global_batch_size", "train_batch_size")
-    found.append(Setting(names=names, value=str(batch), present=by_steps))
+    found.append(Setting(names=names, value=str(batch), present=by_steps, spare=True))
     steps = batch // (after.micro_batch * after.dp * after.fsdp)
     found.append(Setting(names=("gradient_accumulation_steps",), value=str(steps), present=True))
     if (before.interleave, before.pp) != (after.interleave, after.pp):
@@ -66,6 +67,8 @@ def settings_between(
         found += _sharding(before, after)
     if connections := _connections(before, after):
         found.append(connections)
+    if starts_recipe(text):
+        return tuple(as_override(setting) for setting in found)
     return None if any(_is_newer(setting, text) for setting in found) else tuple(found)
 
 

@@ -28,6 +28,7 @@ class Setting:
         switch: Whether a command has it without a value.
         present: Whether it changes only where it is there.
         free: A value that stays where it is there, since it follows from the others.
+        spare: Whether the change is tried without it first: it says what is to stay.
     """
 
     names: tuple[str, ...]
@@ -35,6 +36,7 @@ class Setting:
     switch: bool = False
     present: bool = False
     free: str = ""
+    spare: bool = False
 
 
 def edited(text: str, settings: Iterable[Setting], anchors: tuple[str, ...]) -> list[str]:
@@ -125,9 +127,9 @@ def _without(text: str, match: re.Match[str], setting: Setting) -> str:
 
 
 def _spelt(setting: Setting, like: str) -> str:
-    """A new setting, spelt as another one is."""
+    """A new setting, spelt as another one is, or `name=value` where that has no section."""
     name = setting.names[0]
-    if not like.startswith("--"):
+    if not like.startswith("--") or ("." in name and "." not in like):
         return f"{name}={setting.value}"
     flag = f"--{name.replace('_', '-')}"
     return flag if setting.switch else f"{flag} {setting.value}"

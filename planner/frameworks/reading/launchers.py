@@ -26,6 +26,7 @@ _COMMON = (
 """Those of no framework: PyTorch's, Slurm's and MPI's."""
 _HOSTS = ("--hostfile", "-H")
 _SLOTS = re.compile(r"(?m)^[ \t]*[^#\s]\S*[ \t]+slots=(\d{1,6})")
+_IDS = re.compile(r"[^:@]+:((?:\d+,)*\d+)")
 _LARGEST = 1 << 20
 
 
@@ -57,6 +58,8 @@ def chips_started(launcher: list[str], shell: Shell) -> tuple[int | None, str]:
     slurm = [*outer, *shell.options, *slurm_options(shell.comments)]
     if hosts := _hosts(inner, shell):
         return hosts, "its file of hosts"
+    if chosen := _included(inner):
+        return chosen, "its --include"
     program = _starters().get(_program(inner))
     alone = program is not None and program.one_node
     if alone or program is None:
@@ -105,6 +108,21 @@ def _hosts(inner: list[str], shell: Shell) -> int | None:
             path = value if equals else inner[at + 1] if at + 1 < len(inner) else ""
             return sum(map(int, _SLOTS.findall(shell.file(path) or ""))) or None
     return None
+
+
+def _included(inner: list[str]) -> int | None:
+    """Chips that DeepSpeed's `--include host:0,1@other:0,1` names; None: it names hosts alone."""
+    text = next(
+        (
+            word.partition("=")[2] or following
+            for word, following in zip(inner, [*inner[1:], ""], strict=False)
+            if word.partition("=")[0] in ("--include", "-i")
+        ),
+        "",
+    )
+    places = [_IDS.fullmatch(one) for one in text.split("@")] if text else []
+    found = [len(one[1].split(",")) for one in places if one]
+    return sum(found) if found and len(found) == len(places) else None
 
 
 def _program(words: list[str]) -> str:

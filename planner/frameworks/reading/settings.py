@@ -169,10 +169,14 @@ class LaunchSettings:
         """Why a text holds a variable still."""
         if "$" not in text:
             return ""
-        for variable in re.findall(r"[A-Za-z_]\w*", text):
+        named = re.findall(r"[A-Za-z_]\w*", text)
+        for variable in named:
             if place := self.changed.get(variable):
-                return f": {variable} is not known after {place}, which is not followed"
-        return ", which the text does not define"
+                what = f": {variable} is not known after {place}, which is not followed"
+                return f"{what}; 'FILE::NAME=VALUE' gives what it asks for"
+        own = next((one for one in named if one.isupper()), "")
+        gives = f"; 'FILE::{own}=VALUE' gives it" if own else ""
+        return f", which the text does not define{gives}"
 
     def share(self, name: str, default: float) -> float:
         """The number that a setting says."""

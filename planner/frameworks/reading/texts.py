@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _COMMAND = re.compile(
-    r"^\s*(torchrun|srun|tune\s+run|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s", re.M
+    r"^\s*(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(torchrun|srun|tune\s+run|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s",
+    re.M,
 )
+_SCRIPTS = re.compile(r"[\w-]+\.sh\b")
+_MOST = 16  # scripts that start one another
 _ARGUMENT = re.compile(r"^\s*--[a-z][\w-]+", re.M)
 
 
 def looks_like_shell(text: str) -> bool:
     """Whether a text is a script or arguments, by its first line or its commands."""
     return text.startswith(("#!", "--")) or bool(_COMMAND.search(text) or _ARGUMENT.search(text))
+
+
+def with_scripts(text: str, beside: Callable[[str], str | None]) -> str:
+    """A script with those that it starts and that lie beside it; other texts as they are.
+
+    Args:
+        text: The text.
+        beside: The text of a file; None: it does not lie there.
+    """
+    found, seen = [text], set[str]()
+    for one in found if looks_like_shell(text) else ():  # which grows
+        for name in _SCRIPTS.findall(one):
+            if name not in seen and len(found) < _MOST and (other := beside(name)):
+                found.append(other)
+            seen.add(name)
+    return "\n".join(found)
 
 
 def inside(data: Mapping[str, Any], path: str) -> Any:

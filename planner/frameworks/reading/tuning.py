@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from planner.assumptions.optimizers import ADAM
+from planner.base.vocabulary import MATRICES
 from planner.frameworks.reading.settings import LaunchSettings
 
+_MODULES = {
+    "q_proj": "q", "k_proj": "k", "v_proj": "v", "o_proj": "o", "out_proj": "o",
+    "gate_proj": "gate", "up_proj": "up", "down_proj": "down", "fc1": "up", "fc2": "down",
+}  # fmt: skip
 _EIGHT_BITS = "adam-8bit"
 _LENGTH = 2048  # tokens, where a configuration says none: a guess
 
@@ -31,6 +36,18 @@ def adapted(
     if quantized:
         found["frozen_weights"] = "nf4"
     return found
+
+
+def matrices_of(launch: LaunchSettings, setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Matrices with adapters by the names that transformers gives modules, in a layer's order."""
+    launch.taken.add(setting)
+    found = {_MODULES[name] for name in names if name in _MODULES}
+    if unknown := [name for name in names if name not in _MODULES]:
+        launch.warnings.append(f"{setting}: adapters beside {unknown[0]} are not counted")
+    if not found:
+        launch.wrong(setting, f"names none of {', '.join(_MODULES)}")
+        return MATRICES
+    return tuple(name for name in MATRICES if name in found)
 
 
 def length_of(launch: LaunchSettings, setting: str) -> int:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import unified_diff
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from models_db import load_model
 from planner.base.errors import InputError
-from planner.frameworks.reading.edits import edited
+from planner.frameworks.reading.edits import Setting, edited
 from planner.frameworks.reading.texts import looks_like_shell
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS
@@ -23,7 +24,7 @@ from planner.plan import Plan
 from planner.question.launch.read import LaunchRead, file_beside, launch_in, part_of, text_of
 
 _CONTEXT = 1
-_SETTINGS = re.compile(r"[\w./-]+\.(?:toml|ya?ml)\b")
+_SETTINGS = re.compile(r"[\w./-]+\.(?:toml|ya?ml|json)\b")
 _UNENDED = "\\ No newline at end of file"
 _FREE = ("split", "schedule", "order", "clock", "layout")
 """Fields of a plan that a reader names by rules of its own."""
@@ -67,15 +68,34 @@ def diff_to(
         return same and _compared(found.plan) == _compared(plan)
 
     start, end = part_of(text, function)
-    for part in edited(text[start:end], settings, anchors):
+    for part in _edited(text[start:end], settings, anchors):
         if says(new := text[:start] + part + text[end:]):
             return _diff(text, new, Path(file)), ""
     for place in _settings_beside(text, Path(file)):  # where a script has them in a file
         own = text_of(place)
-        for new in edited(own, settings, anchors):
-            if says(text, {place: new}):
-                return _diff(own, new, place), ""
+        for part, new in _both(text, own, settings, anchors):
+            if says(part, {place: new}):
+                return _diff(text, part, Path(file)) + _diff(own, new, place), ""
     return "", "no change of single lines reads back as this plan"
+
+
+def _edited(text: str, settings: tuple[Setting, ...], anchors: tuple[str, ...]) -> Iterator[str]:
+    """The text with settings changed: first without those that only say what stays."""
+    needed = [setting for setting in settings if not setting.spare]
+    first = edited(text, needed, anchors) if needed else []
+    yield from first
+    yield from (one for one in edited(text, settings, anchors) if one not in first)
+
+
+def _both(
+    text: str, own: str, settings: tuple[Setting, ...], anchors: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
+    """A script and a file beside it with settings changed: in the file, else where each stands."""
+    yield from ((text, new) for new in _edited(own, settings, anchors))
+    here = tuple(setting for setting in settings if edited(text, (setting,), ()))
+    there = tuple(setting for setting in settings if setting not in here)
+    if here and there:
+        yield from product(_edited(text, here, ()), _edited(own, there, ()))
 
 
 def _settings_beside(text: str, path: Path) -> list[Path]:

@@ -27,11 +27,13 @@ from planner.frameworks.reading.settings import (
     fixed_fields,
     no_file,
 )
-from planner.frameworks.reading.texts import looks_like_shell
-from planner.frameworks.recognition import AUTO, recognized
+from planner.frameworks.reading.shell.simple_commands import GIVEN
+from planner.frameworks.reading.texts import looks_like_shell, with_scripts
+from planner.frameworks.recognition import AUTO, known_as, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
 from planner.plan import Plan, Stage, code_of
+from planner.question.launch.configured import Configured, configured_in
 from planner.question.launch.machine import machine_of, remarked_chips
 from planner.question.launch.model import chosen_model
 from planner.question.launch.shape import ShapeModels, noted_of
@@ -134,8 +136,8 @@ def launch_in(
         assumes=assumes,
         remarked=remarked_chips(own) if assumes else None,
     )
-    framework = framework_of_target(TARGETS[_source(text, asked) if assumes else source])
-    imported = _imported(framework, text, asked, file)
+    framework, text, asked, notes = _understood(source, text, asked)
+    imported = _imported(framework, text, asked, file, notes)
     if source not in (AUTO, imported.source):
         raise InputError(f"{name}: is a launch of {imported.source}; say --from {imported.source}")
     if assumes:
@@ -202,17 +204,33 @@ def _called(words: str, text: str, name: str) -> tuple[str, tuple[str, ...]]:
         raise InputError(f"{name}: ::{words}: a quote is not closed") from error
 
 
-def _source(text: str, asked: Asked) -> str:
-    """The target of a launch, by its text and that of scripts which lie beside it."""
-    named = dict.fromkeys(re.findall(r"[\w-]+\.sh\b", text)) if looks_like_shell(text) else ()
-    others = [found for one in named if (found := asked.beside(one))]
-    return recognized("\n".join((text, *others)), asked.name)
+def _understood(
+    source: str, text: str, asked: Asked
+) -> tuple[Framework, str, Asked, tuple[str, ...]]:
+    """The framework of a launch, its text, what is asked of that, and what is said of it.
+
+    A script that no framework knows may start a program by a file of settings, which then counts.
+
+    Raises:
+        InputError: It is not known as a launch.
+    """
+    whole, notes = with_scripts(text, asked.beside), tuple[str, ...]()
+    target = known_as(whole) if source == AUTO else source
+    if not target:
+        found = configured_in(text, asked) or Configured()
+        target = known_as(found.text) or recognized(whole, asked.name, found.missing)
+        asked = replace(asked, chips=asked.chips or found.chips)
+        text, notes = found.text, found.notes
+    return framework_of_target(TARGETS[target]), text, asked, notes
 
 
-def _imported(framework: Framework, text: str, asked: Asked, file: Path) -> Imported:
+def _imported(
+    framework: Framework, text: str, asked: Asked, file: Path, notes: tuple[str, ...]
+) -> Imported:
     """The launch as its framework reads it; where words are missing, with what may say them."""
     try:
-        return framework.read(text, asked)
+        found = framework.read(text, asked)
+        return replace(found, warnings=(*notes, *found.warnings))
     except InputError as error:
         wanted = _of_arguments(text, asked, file) if "$" in str(error) else ""
         raise InputError(f"{wanted}{error}") from error
@@ -220,7 +238,8 @@ def _imported(framework: Framework, text: str, asked: Asked, file: Path) -> Impo
 
 def _of_arguments(text: str, asked: Asked, file: Path) -> str:
     """A line that asks for the arguments of a script, where it takes some and has none."""
-    if asked.arguments or not looks_like_shell(text) or not (most := arguments_in(text)):
+    given = [one for one in asked.arguments if not GIVEN.fullmatch(one)]
+    if given or not looks_like_shell(text) or not (most := arguments_in(text)):
         return ""
     return (
         f"{asked.name}: takes {plural(most, 'argument')}; give them behind its name, as in "
@@ -238,12 +257,22 @@ def part_of(text: str, function: str) -> tuple[int, int]:
 
 
 def file_beside(path: Path, named: str) -> Path | None:
-    """A file that a script names, below its own folder or beside it; None for others."""
+    """A file that a script names, below its own folder or one above it; None for others.
+
+    Those above count as far as the repository that it lies in, else as far as the folder where the
+    command runs.
+    """
     folder = path.parent.resolve()
     if not named or "$" in named or named.startswith(("/", "~")):
         return None
-    place = (folder / named).resolve()
-    return place if folder in place.parents and place.is_file() else None
+    above = [folder, *folder.parents][:-1] or [folder]  # but for the root of all files
+    ends = [at for at, one in enumerate(above) if (one / ".git").exists() or one == Path.cwd()]
+    folders = above[: ends[0] + 1] if ends else [folder]
+    for one in folders:
+        place = (one / named).resolve()
+        if folders[-1] in place.parents and place.is_file():
+            return place
+    return None
 
 
 def _beside(path: Path, changed: Mapping[Path, str]) -> Beside:

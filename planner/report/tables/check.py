@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.base.units import plural, show_bytes, show_percent, show_seconds
+from planner.base.units import show_bytes, show_percent, show_seconds
 from planner.evidence.checked.answer import DIVERGED, INSIDE, Checked, CheckResult
 from planner.evidence.training_logs.readers import READERS
 from planner.report.tables.tables import indented, section, table
@@ -58,10 +58,11 @@ def _steps(result: CheckResult) -> str:
     rule = f"the first {steps.warm_up} of a launch warm up"
     if steps.first <= steps.warm_up:
         rule = "of so short a log the later half counts"
+    if steps.counted == 1:
+        return f"one line counts, of step {steps.last}; {rule}"
     return (
-        f"{plural(steps.counted, 'line')} of steps {steps.first} to {steps.last} "
-        f"{'counts' if steps.counted == 1 else 'count'}; {rule}; nine tenths lie within "
-        f"{show_percent(steps.spread)} of the median"
+        f"{steps.counted} lines of steps {steps.first} to {steps.last} count; {rule}; nine tenths "
+        f"lie within {show_percent(steps.spread)} of the median"
     )
 
 

@@ -281,6 +281,8 @@ def test_the_command(plan_file: Path, resolved: Resolved, tmp_path: Path) -> Non
     shown = planner("check", plan_file, "--log", log, "-o", tmp_path / "nan.csv")
     assert (shown.code, (tmp_path / "nan.csv").exists()) == (1, False)
     assert "nan.csv is not written" in " ".join(shown.out.split())
+    one = planner("check", plan_file, "--log", log, "--steps", 1).out
+    assert "one line counts, of step 6; the first 5 of a launch warm up\n" in one
     flags = ("check", plan_file, "--log")
     assert refused("check", plan_file) == [
         "log: is missing; name what the framework printed, e.g. --log train.log"

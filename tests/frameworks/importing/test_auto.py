@@ -155,6 +155,63 @@ def test_a_file_beside_is_read_and_none_outside(tmp_path: Path) -> None:
     ]
 
 
+def test_a_program_with_a_file_of_settings(tmp_path: Path) -> None:
+    """Nanotron and Axolotl are told by a file; the launcher says the chips, options are named."""
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "n.yaml").write_text(NANOTRON, encoding="utf-8")
+    (tmp_path / "conf" / "x.yaml").write_text("a: 1\n", encoding="utf-8")
+    alone = read(NANOTRON, tmp_path)
+    command = (
+        "torchrun --nproc_per_node 8 run_train.py --log x.yaml --config-file=conf/n.yaml --a 1"
+    )
+    for text in (f"#!/bin/bash\nsrun bash -c '{command}'", f"A_B=1 {command}"):
+        found = read(f"{text}\n", tmp_path)
+        assert (found.plan, found.imported.source) == (alone.plan, "nanotron")
+        assert "the settings are those of conf/n.yaml" in found.imported.warnings[0]
+        assert found.imported.warnings[0].endswith("is left out: --a 1")
+    for file, why in (
+        ("conf/x.yaml", "is not known as a launch of"),
+        ("y.yaml", "names y.yaml, wh"),
+    ):
+        with pytest.raises(InputError, match=why):
+            read(f"#!/bin/bash\ntorchrun t.py --config-file {file}\n", tmp_path)
+
+
+def test_scripts_that_start_one_another(tmp_path: Path) -> None:
+    (tmp_path / "run2.sh").write_text(f"torchrun p.py {LLAMA}\nbash run1.sh\n", encoding="utf-8")
+    (tmp_path / "run1.sh").write_text("bash ./run2.sh\n", encoding="utf-8")
+    assert read("#!/bin/bash\nsrun bash run1.sh\n", tmp_path).plan.tp == 8
+
+
+def test_what_the_environment_gives_stands_behind_the_name(tmp_path: Path) -> None:
+    words = LLAMA.replace("size 8 ", "size $TP ").replace(
+        "--pipeline-model-parallel-size 4", "$1 4"
+    )
+    path = tmp_path / "run.sh"
+    chosen = 'if [ $NODES -ge 8 ]; then : "${TP:=8}"; else : "${TP:=2}"; fi\n'
+    path.write_text(f"{chosen}torchrun --nnodes $NODES --nproc_per_node 8 p.py {words}\n", "utf-8")
+    for given, tp in (("NODES=8", 8), ("NODES=4", 2), ("NODES=8 TP=4", 4)):
+        plan = read_launch("auto", Path(f"{path}::{given} --context-parallel-size")).plan
+        assert (plan.tp, plan.cp, plan.chips) == (tp, 4, int(given[6]) * 8)
+    with pytest.raises(InputError, match="'FILE::NAME=VALUE' gives what it asks for"):
+        read_launch("auto", Path(f"{path}::--context-parallel-size"))
+    path.write_text(f"torchrun --nproc_per_node 8 p.py {words}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="does not define; 'FILE::TP=VALUE' gives it"):
+        read_launch("auto", Path(f"{path}::--context-parallel-size"))
+
+
+def test_a_file_of_the_repository_is_read_by_its_path_from_above(tmp_path: Path) -> None:
+    """Scripts are run at the root of their repository; what lies outside of that is none of it."""
+    (folder := tmp_path / "repository" / "scripts").mkdir(parents=True)
+    (tmp_path / "repository" / ".git").mkdir()
+    (folder.parent / "env.sh").write_text("TP=8\n", encoding="utf-8")
+    (tmp_path / "outer.sh").write_text("TP=2\n", encoding="utf-8")
+    text = "source ./env.sh\nsource outer.sh\nsource ../../outer.sh\ntorchrun p.py "
+    found = read(text + LLAMA.replace("parallel-size 8", "parallel-size $TP"), folder)
+    assert found.plan.tp == 8
+    assert len([line for line in found.imported.warnings if "source" in line]) == 2
+
+
 @each(
     ("text", "path", "cluster"),
     [

@@ -113,3 +113,11 @@ TP, OFF = Setting(names=("t_p",), value="8"), Setting(names=("sp",), value=None,
 )
 def test_edits(text: str, setting: Setting, found: str) -> None:
     assert edited(text, [setting], ("a",))[:1] == ([found] if found else [])
+
+
+def test_a_batch_that_stays_is_left_as_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(f"N=16\n{SCRIPT.replace('size 128 ', 'size $((8 * N)) ')}\n", "utf-8")
+    read = read_launch("auto", path)
+    diff, _ = diff_to(read, smaller(read.plan), "auto", path, {}, {})
+    assert "-micro-batch-size 1 --global-batch-size $((8 * N)) " in diff

@@ -205,7 +205,8 @@ def test_precisions(flags: str, precision: str, recipe: str | None, tmp_path: Pa
         ("--tensor-model-parallel-size 6", "64 chips are not a multiple of tp 6 x cp 1 x pp 1 = 6; "
          "nearest: --chips 66"),
         ("--tensor-model-parallel-size $TP", "--tensor-model-parallel-size: '$TP' is not a whole "
-         "number from 1 to 2,147,483,648, which the text does not define"),
+         "number from 1 to 2,147,483,648, which the text does not define; 'FILE::TP=VALUE' gives "
+         "it"),
         ("--global-batch-size nan", "--global-batch-size: 'nan' is not a whole number from 1 to "
          "2,147,483,648"),
         ("--lr", "--lr: has no value"),

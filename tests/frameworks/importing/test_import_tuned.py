@@ -1,4 +1,4 @@
-"""Configurations of torchtune and Axolotl: what is exported reads back as the same plan and job."""
+"""Configurations of torchtune, Axolotl and TRL: what is exported reads back as the same."""
 
 import re
 import subprocess
@@ -27,13 +27,14 @@ OFFLOADED = Plan(fsdp=8, sharding="zero3", micro_batch=4, offload=("optimizer", 
 CASES = [
     *(("torchtune", name, plan) for name in JOBS for plan in (SHARDED, OFFLOADED)),
     *(("axolotl", name, plan) for name in JOBS for plan in (SHARDED, REPLICAS, OFFLOADED)),
+    *(("trl", name, plan) for name in JOBS for plan in (SHARDED, REPLICAS, OFFLOADED)),
 ]
 
 
 def written(target: str, name: str, plan: Plan, folder: Path) -> Path:
-    path = folder / f"{target}.yaml"
-    path.write_text(texts(exported(target, name, plan))[path.name])
-    return path
+    for file, text in texts(exported(target, name, plan)).items():
+        (folder / file).write_text(text)
+    return folder / f"{target}.yaml"
 
 
 @each(

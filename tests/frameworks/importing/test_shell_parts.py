@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from posixpath import normpath
 
 import pytest
 from support.cases import each
@@ -15,7 +16,11 @@ FILES = {"env": "# all\nTP=4\nPP='2'\n", "in.sh": "x t.py --lr $2 --seed $#\n", 
 
 
 def command(text: str, *arguments: str) -> Command:
-    return command_in(text, "run.sh", KNOWN, "a program", FILES.get, arguments)
+    return command_in(text, "run.sh", KNOWN, "a program", beside, arguments)
+
+
+def beside(path: str) -> str | None:
+    return FILES.get(normpath(path))
 
 
 @each(
@@ -56,11 +61,34 @@ def command(text: str, *arguments: str) -> Command:
         ("cat > a <<EOF\n--lr 2\nEOF\necho --bf16 >> a\nx t.py $(cat a)", "--lr 2 --bf16"),
         ("cat <<EOF | tee run2.sh\nx t.py --lr $LR\nEOF\nLR=4\nbash run2.sh", "--lr 4"),
         ("sbatch -N 2 <<'EOF'\nx t.py --lr $SLURM_NNODES\nEOF", "--lr 2"),
+        ('source "$(dirname "${BASH_SOURCE[0]}")/env"\nx t.py --lr $TP', "--lr 4"),
+        ('D=$(cd "$(dirname "$0")" >/dev/null && pwd -P)\n. $D/env\nx t.py --lr $TP', "--lr 4"),
+        ("source `pwd`/env\nx t.py --lr $TP", "--lr 4"),
+        ('. "${0%/*}/$(basename a/env)"\nx t.py --lr $TP', "--lr 4"),
+        ("cd $SLURM_SUBMIT_DIR; . $PWD/env\nx t.py --lr $TP", "--lr 4"),
+        ("f() { case $1 in a) echo --lr 3 ;; *) exit 1 ;; esac; }\nx t.py $(f a)", "--lr 3"),
+        ("f() { echo no >&2; local a=4; echo $((a * $1)); }\na=1; x t.py --lr $(f 2)", "--lr 8"),
+        ("srun -n 2 bash -c 'export R=1; python t.py \"$@\"' _ --lr 5 --bf16", "--lr 5 --bf16"),
+        ("#SBATCH --gpus-per-node=4\nx t.py --lr $SLURM_GPUS_PER_NODE", "--lr 4"),
         ("A='--lr 1'\nsrun bash -c 'x t.py $A --bf16'", "--lr 1 --bf16"),
     ],
 )  # fmt: skip
 def test_what_is_followed(text: str, words: str) -> None:
     assert command(text).words == words.split()
+
+
+@each(
+    "text",
+    [
+        "f() { nvidia-smi -L | wc -l; }\nx t.py --lr $(f)",
+        "f() { if [ $1 -gt 2 ]; then echo 1; fi; }\nx t.py --lr $(f $X)",
+        "f() { exit 1; }\nx t.py --lr $(f)",
+        "f() { echo $(f); }\nx t.py --lr $(f)",
+        "#SBATCH --gres=gpu:4\nx t.py --lr $SLURM_GPUS_PER_NODE",
+    ],
+)
+def test_what_a_function_or_slurm_does_not_say_stays_as_it_is(text: str) -> None:
+    assert command(text).words[1].startswith("$")
 
 
 @each(

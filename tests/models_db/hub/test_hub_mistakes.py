@@ -184,6 +184,19 @@ def test_keys_that_nobody_knows_are_listed(tmp_path: Path) -> None:
     assert found.remarks[0] == said == found.model.unknown_keys
 
 
+def test_tokens_and_towers_shape_nothing(tmp_path: Path) -> None:
+    """The config.json of Qwen2-VL as published has its language model and the tower's keys flat."""
+    flat = {
+        "model_type": "qwen2_vl", "hidden_size": 3584, "intermediate_size": 18944,
+        "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4,
+        "vocab_size": 152064, "max_position_embeddings": 32768, "max_window_layers": 28,
+        "vision_token_id": 151654, "my_token_ids": [1], "mine": 2,
+        "vision_config": {"depth": 32, "embed_dim": 1280, "in_chans": 3, "spatial_patch_size": 14},
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(flat), encoding="utf-8")
+    assert import_model(tmp_path).unread == ("mine",)
+
+
 @each("path", ["no-such-folder/config.json", "a\0b.json"])
 def test_files_that_are_not_there(path: str) -> None:
     with pytest.raises(ModelError, match="cannot read the file"):

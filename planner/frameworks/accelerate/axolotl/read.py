@@ -11,14 +11,15 @@ from typing import Any
 from planner.base.vocabulary import MATRICES
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of, data_ranks
-from planner.frameworks.reading.tuning import adapted, length_of, optimizer_named
+from planner.frameworks.reading.tuning import (
+    adapted,
+    length_of,
+    matrices_of,
+    optimizer_named,
+)
 from planner.frameworks.reading.yaml_files import yaml_settings
 from planner.plan import Plan
 
-_MODULES = {
-    "q_proj": "q", "k_proj": "k", "v_proj": "v", "o_proj": "o", "out_proj": "o",
-    "gate_proj": "gate", "up_proj": "up", "down_proj": "down", "fc1": "up", "fc2": "down",
-}  # fmt: skip
 _SIZES = {
     "tp": "tensor_parallel_size",
     "cp": "context_parallel_size",
@@ -118,10 +119,7 @@ def _targets(launch: LaunchSettings) -> tuple[str, ...]:
     launch.taken.add("lora_target_modules")
     if _on(launch, "lora_target_linear") or not names:
         return MATRICES
-    found = {_MODULES[name] for name in names if name in _MODULES}
-    if unknown := [name for name in names if name not in _MODULES]:
-        launch.warnings.append(f"lora_target_modules: adapters beside {unknown[0]} are not counted")
-    return tuple(name for name in MATRICES if name in found)
+    return matrices_of(launch, "lora_target_modules", tuple(names))
 
 
 def _mesh(launch: LaunchSettings) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def read(text: str, asked: Asked) -> Imported:
 
 def _opened(text: str, asked: Asked) -> tuple[LaunchSettings, TuneRun | None]:
     """The settings of a file, or of the one that a script names with what its command says."""
-    if not (looks_like_shell(text) and is_command(text)):
+    if not looks_like_shell(text):
         return LaunchSettings(asked, yaml_settings(text, asked.name)), None
     own, command = configured(text, asked)
     settings = over(yaml_settings(own, asked.name), command)

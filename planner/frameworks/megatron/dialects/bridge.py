@@ -63,20 +63,32 @@ def bridge(text: str, asked: Asked) -> Recipe:
     Raises:
         InputError: It is no recipe, or one that trains adapters.
     """
-    found, base = _with_base(
-        python_recipe(text, asked.name, asked.function, "ConfigContainer"), asked.name
-    )
-    _refuse_others(found, asked.name)
+    found = python_recipe(text, asked.name, asked.function, "ConfigContainer")
+    return recipe_of(found, asked.name)
+
+
+def recipe_of(found: PythonRecipe, name: str, command: Command | None = None) -> Recipe:
+    """What a recipe sets as arguments of Megatron-LM.
+
+    Args:
+        found: The recipe.
+        name: What messages call the launch.
+        command: What starts it; None: nothing that is known.
+
+    Raises:
+        InputError: It is no recipe, or one that trains adapters.
+    """
+    found, base = _with_base(found, name)
+    _refuse_others(found, name)
     tunes = any(name == "_sft_common" for name, _ in found.calls)
     common = _TUNED if tunes else _COMMON
     own = {name: value for name, value in found.values.items() if name in common}
     values = {**common, **found.values}
     settings: dict[str, Any] = {}
-    for name, value in values.items():
-        if _is_setting(name):
-            rest = name.partition(".")[2]
+    for path, value in values.items():
+        if _is_setting(path):
+            rest = path.partition(".")[2]
             settings[_RENAMED.get(rest, rest)] = _text(value)
-    chips = _CHIPS.search(found.name)
     assumed = (
         tuple(
             Noted(name=name, value=str(value), reason="the default of Megatron-Bridge's recipes")
@@ -89,17 +101,25 @@ def bridge(text: str, asked: Asked) -> Recipe:
     model = _model_name(found)
     return Recipe(
         settings=as_arguments(settings.items()),
-        command=Command(
-            words=[],
-            chips=int(chips[1]) if chips else None,
-            said=f"the name of {found.name}",
-            notes=found.notes,
-        ),
+        command=_started(found, command),
         is_command=False,
         states_model=not model,
         model=model,
         assumed=assumed,
         job={"job": "finetune"} if tunes else {},
+    )
+
+
+def _started(found: PythonRecipe, command: Command | None) -> Command:
+    """What starts a recipe: the chips that its launcher says, else those in its name."""
+    if command is not None and command.chips:
+        return replace(command, words=[])
+    chips = _CHIPS.search(found.name)
+    return Command(
+        words=[],
+        chips=int(chips[1]) if chips else None,
+        said=f"the name of {found.name}",
+        notes=(*found.notes, *(command.notes if command else ())),
     )
 
 

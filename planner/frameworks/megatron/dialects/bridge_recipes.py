@@ -18,9 +18,18 @@ def recipe_named(name: str) -> tuple[str, dict[str, Any]] | None:
     Returns:
         Its name, and `values` by dotted fields, `model` on a hub, `tunes` and `formats`.
     """
-    lines = FILE.read_text(encoding="utf-8").splitlines()[1:]
-    found = {row["name"]: row for row in map(json.loads, lines)}
+    found = _rows()
     row = found.get(name)
     if row is not None and "is" in row:
         row = found[row["is"]]
     return None if row is None else (row["name"], row)
+
+
+def recipe_names() -> list[str]:
+    """The names of all recipes, the older ones too."""
+    return list(_rows())
+
+
+def _rows() -> dict[str, dict[str, Any]]:
+    lines = FILE.read_text(encoding="utf-8").splitlines()[1:]
+    return {row["name"]: row for row in map(json.loads, lines)}

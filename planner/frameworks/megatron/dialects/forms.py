@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planner.frameworks.megatron.dialects.bridge import bridge
+from planner.frameworks.megatron.dialects.bridge_commands import bridge_command, starts_recipe
 from planner.frameworks.megatron.dialects.nemo import nemo
 from planner.frameworks.megatron.dialects.neox import neox
 from planner.frameworks.megatron.dialects.primus import primus
@@ -30,7 +31,8 @@ _ARGUMENTS = re.compile(
 
 def is_launch(text: str) -> bool:
     """Whether a text has one of these forms, or arguments of Megatron-LM."""
-    return bool(_ARGUMENTS.search(text)) or _form(text) is not None or is_python(text)
+    command = bool(_ARGUMENTS.search(text)) or starts_recipe(text)
+    return command or _form(text) is not None or is_python(text)
 
 
 def is_python(text: str) -> bool:
@@ -39,13 +41,15 @@ def is_python(text: str) -> bool:
 
 
 def recipe_in(text: str, asked: Asked) -> Recipe | None:
-    """A recipe in YAML or Python as arguments; None: the text is something else.
+    """A recipe in YAML or Python, or one that is started by its name; None: something else.
 
     Raises:
         InputError: It is one that cannot be read.
     """
     if is_python(text):
         return bridge(text, asked)
+    if starts_recipe(text):
+        return bridge_command(text, asked)
     form = _form(text)
     return None if form is None else form(yaml_mapping(text, asked.name), asked)
 

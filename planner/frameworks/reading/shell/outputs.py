@@ -1,11 +1,18 @@
-"""What a command in shell text prints, where the text or a file beside it says so."""
+"""What a command in shell text prints, where the text or a file beside it says so.
+
+So do the functions of the text, as far as they `echo`, and what names the folder of a script:
+`dirname "$0"`, `cd FOLDER && pwd`. The folder where a script is run is taken to be its own.
+"""
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
+from planner.frameworks.reading.shell.simple_commands import Stop, call, without_files
 from planner.frameworks.reading.shell.values import is_known, whole_sum
 from planner.frameworks.reading.shell.words import Lexer, Statement
 
@@ -30,6 +37,11 @@ def output_of(shell: Shell, command: str, depth: int) -> str | None:
         statements = Lexer(command, shell.name).statements()
     except InputError:
         return None
+    return _entered(shell, statements) or _piped(shell, statements)
+
+
+def _piped(shell: Shell, statements: list[Statement]) -> str | None:
+    """What the last of some commands prints, each of which takes the output of the one before."""
     known = all(not one.array and one.joint in ("|", "\n") for one in statements)
     text: str | None = None
     for at, statement in enumerate(statements if known else ()):
@@ -40,6 +52,15 @@ def output_of(shell: Shell, command: str, depth: int) -> str | None:
             return None
         text = _through(words, text) if at else _first(shell, words, statement)
     return _trimmed(text)
+
+
+def _entered(shell: Shell, statements: list[Statement]) -> str | None:
+    """The folder of `cd FOLDER && pwd`; None: it is another command, or not known."""
+    if len(statements) != 2 or statements[1].joint not in ("&&", "\n", ";"):
+        return None
+    enters, asks = ([shell.text(word) for word in without_files(one.words)] for one in statements)
+    folder = enters[-1] if enters[:1] == ["cd"] and len(enters) > 1 else ""
+    return posixpath.normpath(folder) if asks[:1] == ["pwd"] and is_known(folder) else None
 
 
 def _trimmed(text: str | None) -> str | None:
@@ -56,10 +77,40 @@ def _first(shell: Shell, words: list[str], statement: Statement) -> str | None:
         return None if held is None else _through(words[:3], held)
     if words[0] == "echo":
         return " ".join(one for one in words[1:] if one not in ("-n", "-e"))
-    if words[0] == "expr":
-        value = whole_sum(" ".join(words[1:]))
-        return None if value is None else str(value)
-    return None
+    return _own(shell, words)
+
+
+def _own(shell: Shell, words: list[str]) -> str | None:
+    """What a function prints, the name of a folder, or a sum."""
+    if words[0] in shell.functions:
+        return _printed(shell, words)
+    if words[0] in _PATHS and is_known(" ".join(words)):
+        named = [one for one in words[1:] if one[0] != "-"]
+        return _PATHS[words[0]](named[0] if named else ".")
+    value = whole_sum(" ".join(words[1:])) if words[0] == "expr" else None
+    return None if value is None else str(value)
+
+
+_PATHS: dict[str, Callable[[str], str]] = {
+    "dirname": lambda path: posixpath.dirname(path) or ".",
+    "basename": posixpath.basename,
+    "realpath": posixpath.normpath,
+    "readlink": posixpath.normpath,
+    "pwd": lambda path: ".",
+}
+
+
+def _printed(shell: Shell, words: list[str]) -> str | None:
+    """What a function prints; None: it does more than `echo`, or something is left out."""
+    inner = shell.fork(())
+    try:
+        read = call(inner, words[0], words[1:], 0)
+    except Stop:
+        return None
+    if not read or inner.notes or any(one[0] != "echo" for one in inner.commands):
+        return None
+    lines = [" ".join(one[1:]) for one in inner.commands]
+    return "\n".join(lines) or None
 
 
 def _through(words: list[str], text: str | None) -> str | None:

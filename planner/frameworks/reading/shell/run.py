@@ -36,6 +36,7 @@ from planner.frameworks.reading.shell.outputs import output_of
 from planner.frameworks.reading.shell.simple_commands import (
     DEEPEST,
     Stop,
+    begins,
     call,
     started,
     sum_is,
@@ -115,11 +116,12 @@ class Shell:
         Raises:
             InputError: A quote or a bracket is not closed, or a value grows beyond all bounds.
         """
-        lexer = Lexer(text, self.name)
-        statements = lexer.statements()
+        statements = (lexer := Lexer(text, self.name)).statements()
         self.comments += lexer.comments
         for name, value in slurm_variables(slurm_options(lexer.comments)).items():
             self.variables.setdefault(name, value)
+        if not self.depth:
+            begins(self, knows_place=self.beside is not no_file)
         outer, self._file = self._file, file or self._file
         try:
             self.body(blocks(statements, self.name))
@@ -177,12 +179,10 @@ class Shell:
         """See `planner.frameworks.reading.shell.values.Scope`."""
         if name in ("@", "*", "#"):
             return str(len(self.arguments)) if name == "#" else list(self.arguments)
-        if not name.isdigit():
+        if not name.isdigit() or name == "0":
             return self.variables.get(name)
         given = 0 < int(name[:6]) <= len(self.arguments)
-        return (
-            self.arguments[int(name) - 1] if given else "" if self.exact and name != "0" else None
-        )
+        return self.arguments[int(name) - 1] if given else "" if self.exact else None
 
     def is_unset(self, name: str) -> bool:
         """See `planner.frameworks.reading.shell.values.Scope`."""

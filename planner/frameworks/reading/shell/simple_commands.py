@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 _REDIRECTION = re.compile(r"(?:[0-9]*[<>]{1,2}|&>>?)(.*)", re.DOTALL)
 _WRITES = re.compile(r"(?:1?(>{1,2})|&(>{1,2}))(.*)", re.DOTALL)
+GIVEN = re.compile(r"([A-Z_][A-Z0-9_]*)=(.*)", re.DOTALL)
+"""A variable of the environment among the arguments of a script."""
+_EVERY = re.compile(r"\"\$@\"|\$@|\$\*")
+_MESSAGE = re.compile(r"1?>&2")
 _PLACEHOLDER = re.compile(r"<[^<>|&\n]+>")
 _SUM = re.compile(r"\s*([A-Za-z_]\w*)\s*(\+\+|--|[-+*/%]?=(?!=))\s*(.*)", re.DOTALL)
 DEEPEST = 8  # files and functions within one another
@@ -52,9 +57,7 @@ def started(shell: Shell, words: list[str], statement: Statement) -> bool | None
     _write(shell, words, statement, piped)
     if first == "xargs" and piped is not None and len(words) > 1:
         words = [*words[1:], *piped.split()]
-    if "-c" in words[:-1] and any(one in _SHELLS for one in words):
-        text = words.index("-c") + 1
-        words[text] = expanded(words[text], shell)  # in its own quotes
+    words = _with_arguments(shell, words)
     if own := _OWN.get(first):
         own(shell, words, line)
     elif first in ("read", "mapfile", "readarray"):
@@ -67,11 +70,27 @@ def started(shell: Shell, words: list[str], statement: Statement) -> bool | None
     elif statement.document is not None and _is_shell(words):
         _take_options(shell, words)
         shell.read_within(piped or "", "a document")
-    else:
+    elif first != "echo" or not _is_message(statement):
         shell.commands.append(words)
         shell.places.append(shell.place(line))
         _start(shell, words)
     return _status(shell, first)
+
+
+def _is_message(statement: Statement) -> bool:
+    """Whether what a command prints goes to standard error."""
+    return any(_MESSAGE.fullmatch(one.text) for word in statement.words for one in word[:1])
+
+
+def _with_arguments(shell: Shell, words: list[str]) -> list[str]:
+    """A command with the text of its `bash -c` filled in, its own arguments too."""
+    if "-c" not in words[:-1] or not any(one in _SHELLS for one in words):
+        return words
+    at = words.index("-c") + 1
+    text, given = words[at], words[at + 2 :]  # the word between them is its $0
+    if given:
+        text = _EVERY.sub(lambda _: shlex.join(given), text)
+    return [*words[:at], expanded(text, shell), *(() if given else words[at + 1 :])]
 
 
 def _status(shell: Shell, first: str) -> bool | None:
@@ -79,6 +98,27 @@ def _status(shell: Shell, first: str) -> bool | None:
     if first == "getopts" and not shell.arguments:
         return False
     return None if first in _ASKING else first != "false"
+
+
+def begins(shell: Shell, *, knows_place: bool) -> None:
+    """Takes what is given to a script: its environment, as in `NODES=8 bash run.sh`, and its place.
+
+    Args:
+        shell: The state, with the words behind the script's name as its arguments.
+        knows_place: Whether it lies in a folder.
+    """
+    while shell.arguments and (match := GIVEN.fullmatch(shell.arguments[0])):
+        shell.variables[match[1]] = match[2]
+        shell.arguments = shell.arguments[1:]
+    if knows_place:
+        lies_at(shell, shell.name.rpartition("/")[2])
+
+
+def lies_at(shell: Shell, path: str) -> None:
+    """Says where a script lies, from the folder of the first one, where it is taken to be run."""
+    place = path if path.startswith(("./", "../")) else f"./{path}"
+    shell.variables |= {"0": place, "BASH_SOURCE": [place]}
+    shell.variables = {"PWD": ".", "SLURM_SUBMIT_DIR": ".", **shell.variables}
 
 
 def call(shell: Shell, name: str, arguments: list[str], line: int, *, exact: bool = True) -> bool:
@@ -191,6 +231,7 @@ def _start(shell: Shell, words: list[str]) -> None:
         return
     outer = dict(shell.variables), shell.arguments, shell.exact
     _take_options(shell, words[:place])
+    lies_at(shell, path if shell.file(path.removeprefix("./")) else name)
     shell.arguments, shell.exact = words[place + 1 :], True
     if not shell.read_within(text, name):
         shell.missing.append(name)
@@ -201,9 +242,11 @@ def _source(shell: Shell, words: list[str], line: int) -> None:
     """Reads a file that a script takes its variables from, where it lies beside it."""
     if len(words) < 2:
         return
-    text = shell.file(words[1])
+    text, outer = shell.file(words[1]), shell.value("BASH_SOURCE")
+    shell.variables["BASH_SOURCE"] = [words[1]]
     if text is None or not shell.read_within(text, words[1].rpartition("/")[2]):
         shell.note(line, f"`source {words[1]}`, which does not lie beside it,")
+    shell.restore("BASH_SOURCE", outer)
 
 
 def _eval(shell: Shell, words: list[str], line: int) -> None:

@@ -35,6 +35,8 @@ def slurm_variables(words: list[str]) -> dict[str, str]:
         found |= {"SLURM_NTASKS": whole, "SLURM_NPROCS": whole}
     if chips := chips_per_node(words):
         found["SLURM_GPUS_ON_NODE"] = str(chips)
+        if said := values_of(words, ("--gpus-per-node",)):
+            found["SLURM_GPUS_PER_NODE"] = said[0]
     return found
 
 

@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.base.messages import one_line, shown
 from planner.frameworks.reading.commands import Command, command_in
 from planner.frameworks.reading.settings import Asked
+from planner.frameworks.reading.texts import with_scripts
 from planner.frameworks.torchtitan.reading.names import (
     OTHER_SECTIONS,
     READ,
@@ -37,7 +38,7 @@ def settings_in(text: str, asked: Asked) -> tuple[Settings, Command]:
     Raises:
         InputError: The text is neither, or the file of settings lies elsewhere.
     """
-    if not _OVERRIDE.search(text):
+    if not _OVERRIDE.search(with_scripts(text, asked.beside)):
         return _of_toml(text, asked.name), Command(words=[])
     known = {f"--{setting}" for setting in known_settings()} | {"--module", "--config", *_FILES}
     command = command_in(text, asked.name, known, "torchtitan", asked.beside, asked.arguments)
