@@ -16,6 +16,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 
 _LARGEST = 1 << 40
+_SAME = ast.Eq | ast.NotEq | ast.Is | ast.IsNot
 _MOST_CALLS = 8  # functions that a recipe builds on, one upon another
 
 
@@ -27,7 +28,8 @@ class PythonRecipe:
         name: Of the function; "the program" where there is none.
         values: Dotted fields below the object, with plain values.
         calls: Functions and classes that were called, with their first argument where it is text.
-        built: Dotted fields below the object that are made by a call, with what is called.
+        built: Dotted fields below the object that are made by a call, with what is called; of
+            `run.Config(X)` with X.
         notes: What was left out, one line each.
         bases: Functions and classes of other files that made what is changed, returned or handed
             on here.
@@ -145,9 +147,18 @@ def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, Any]]:
                 yield target.id, value
 
 
-def _read_function(reading: _Reading, function: ast.FunctionDef, given: dict[str, Any]) -> None:
-    """Goes through a function; those of the file that it builds on come first."""
-    names = {**reading.constants, **_defaults(function), **given}
+def _read_function(
+    reading: _Reading, function: ast.FunctionDef, given: Mapping[str, tuple[bool, Any]]
+) -> None:
+    """Goes through a function; those of the file that it builds on come first.
+
+    `given`: arguments, whether each is known, with its value; what is not has no default either.
+    """
+    names = {**reading.constants, **_defaults(function)}
+    for name, (known, value) in given.items():
+        names.pop(name, None)
+        if known:
+            names[name] = value
     _read_body(reading, function.body, names)
 
 
@@ -258,7 +269,7 @@ def _read_assignment(
 def _other_maker(reading: _Reading, call: ast.Call) -> str:
     """What makes an object, where that is no function of the file."""
     called = _named(call.func)
-    return "" if called in reading.functions else called
+    return "" if called in reading.functions or _configures(call) else called
 
 
 def _add_base(reading: _Reading, called: str) -> None:
@@ -275,9 +286,8 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
         called, first = _named(inner.func), inner.args[0] if inner.args else None
         call = inner
     known, text = _plain(first, names) if first is not None else (False, None)
-    reading.calls.append(
-        (_spelt(call.func, called), text if known and isinstance(text, str) else "")
-    )
+    spelt = _named(call.args[0]) if call.args and _configures(call) else _spelt(call.func, called)
+    reading.calls.append((spelt, text if known and isinstance(text, str) else ""))
     if path:
         reading.built[path] = reading.calls[-1][0]
     keywords = {one.arg: _plain(one.value, names) for one in call.keywords if one.arg}
@@ -286,9 +296,9 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
     if own is not None and reading.depth < _MOST_CALLS:
         positions = [arg.arg for arg in own.args.args]
         plain = (_plain(value, names) for value in call.args)
-        given |= {name: one[1] for name, one in zip(positions, plain, strict=False) if one[0]}
+        keywords |= dict(zip(positions, plain, strict=False))
         reading.depth += 1
-        _read_function(reading, own, given)
+        _read_function(reading, own, keywords)
         reading.depth -= 1
         return
     for one in call.keywords:
@@ -302,6 +312,14 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
             ]
         elif one.arg in given:
             reading.values[field_path] = given[one.arg]
+        elif one.arg:
+            line = f"line {one.value.lineno}: {field_path} is computed, and left out"
+            reading.computed[field_path] = line
+
+
+def _configures(call: ast.Call) -> bool:
+    """Whether a call says how its first argument is called, as those of NeMo-Run do."""
+    return _dotted(call.func) in ("run.Config", "run.Partial")
 
 
 def _spelt(function: ast.expr, called: str) -> str:
@@ -337,7 +355,11 @@ def _plain(node: ast.expr | None, names: dict[str, Any]) -> tuple[bool, Any]:
 
 
 def _computed(node: ast.expr | None, names: dict[str, Any]) -> tuple[bool, Any]:
-    """The opposite of a plain value, and the product of two whole numbers."""
+    """The opposite of a plain value, the product of two whole numbers, and what is the same."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _SAME):
+        left, right = _plain(node.left, names), _plain(node.comparators[0], names)
+        differ = isinstance(node.ops[0], ast.NotEq | ast.IsNot)
+        return left[0] and right[0], (left[1] == right[1]) is not differ
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         known, value = _plain(node.operand, names)
         return known, not value
