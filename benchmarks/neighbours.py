@@ -52,7 +52,9 @@ def crossed(points: int, fixed: Point, axes: dict[str, Sequence[Any]]) -> list[P
 def studies(points: int, *, quick: bool) -> dict[str, list[Point]]:
     """The points of every study, by what varies; the first has most."""
     job = {"model": "llama2-13b", "hardware": CLUSTER}
-    chips, sequences, batches, prices = CHIPS, SEQUENCES, BATCHES, PRICES
+    chips: Sequence[int] = CHIPS
+    sequences: Sequence[int] = SEQUENCES
+    batches, prices = BATCHES, PRICES
     if quick:
         job["model"], chips, sequences = "gpt3-125m", (8, 16), (2048,)
         batches, prices = (2**15, 2**16), PRICES[:3]
