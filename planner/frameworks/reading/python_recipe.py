@@ -16,6 +16,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 
 _LARGEST = 1 << 40
+_SAME = ast.Eq | ast.NotEq | ast.Is | ast.IsNot
 _MOST_CALLS = 8  # functions that a recipe builds on, one upon another
 
 
@@ -27,7 +28,8 @@ class PythonRecipe:
         name: Of the function; "the program" where there is none.
         values: Dotted fields below the object, with plain values.
         calls: Functions and classes that were called, with their first argument where it is text.
-        built: Dotted fields below the object that are made by a call, with what is called.
+        built: Dotted fields below the object that are made by a call, with what is called; of
+            `run.Config(X)` with X.
         notes: What was left out, one line each.
         bases: Functions and classes of other files that made what is changed, returned or handed
             on here.
@@ -258,7 +260,7 @@ def _read_assignment(
 def _other_maker(reading: _Reading, call: ast.Call) -> str:
     """What makes an object, where that is no function of the file."""
     called = _named(call.func)
-    return "" if called in reading.functions else called
+    return "" if called in reading.functions or _configures(call) else called
 
 
 def _add_base(reading: _Reading, called: str) -> None:
@@ -275,9 +277,8 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
         called, first = _named(inner.func), inner.args[0] if inner.args else None
         call = inner
     known, text = _plain(first, names) if first is not None else (False, None)
-    reading.calls.append(
-        (_spelt(call.func, called), text if known and isinstance(text, str) else "")
-    )
+    spelt = _named(call.args[0]) if call.args and _configures(call) else _spelt(call.func, called)
+    reading.calls.append((spelt, text if known and isinstance(text, str) else ""))
     if path:
         reading.built[path] = reading.calls[-1][0]
     keywords = {one.arg: _plain(one.value, names) for one in call.keywords if one.arg}
@@ -302,6 +303,11 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
             ]
         elif one.arg in given:
             reading.values[field_path] = given[one.arg]
+
+
+def _configures(call: ast.Call) -> bool:
+    """Whether a call says how its first argument is called, as those of NeMo-Run do."""
+    return _dotted(call.func) in ("run.Config", "run.Partial")
 
 
 def _spelt(function: ast.expr, called: str) -> str:
@@ -337,7 +343,11 @@ def _plain(node: ast.expr | None, names: dict[str, Any]) -> tuple[bool, Any]:
 
 
 def _computed(node: ast.expr | None, names: dict[str, Any]) -> tuple[bool, Any]:
-    """The opposite of a plain value, and the product of two whole numbers."""
+    """The opposite of a plain value, the product of two whole numbers, and what is the same."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _SAME):
+        left, right = _plain(node.left, names), _plain(node.comparators[0], names)
+        differ = isinstance(node.ops[0], ast.NotEq | ast.IsNot)
+        return left[0] and right[0], (left[1] == right[1]) is not differ
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         known, value = _plain(node.operand, names)
         return known, not value

@@ -39,6 +39,12 @@ def test_a_recipe_over_one_of_another_file(text: str, tmp_path: Path) -> None:
         read(BRIDGE + text, tmp_path)
 
 
+def test_a_recipe_of_a_diffusion_model(tmp_path: Path) -> None:
+    text = "from megatron.bridge.diffusion.models import WanModelProvider\n"
+    with pytest.raises(InputError, match="trains a diffusion model, which no plan says"):
+        read(text + BRIDGE + f"def mine():\n{KNOWN.format('')}    return cfg\n", tmp_path)
+
+
 def test_a_program_that_imports_and_sets_nothing(tmp_path: Path) -> None:
     text = 'from megatron.bridge import AutoBridge\nAutoBridge.from_hf_pretrained("a/llama3-8b")\n'
     with pytest.raises(InputError, match="the program sets nothing of a recipe"):
@@ -189,14 +195,17 @@ DEEPSPEED = "deepspeed --num_nodes 4 --num_gpus 8 train.py --deepspeed my/ds.jso
         (
             NEMO,
             "auto",
-            "most of whose settings stand in llama3_8b.pretrain_recipe of NeMo, which is not",
+            "line 5: recipe.trainer.strategy.pipeline_model_parallel_size is computed, and left "
+            "out; write the value there",
         ),
-        (NEMO, "auto", "--model llama3-8b --chips 16 --seq-len N --batch-tokens N --hardware NAME"),
         (
-            NEMO,
+            NEMO.replace("pretrain_", "finetune_"),
             "auto",
-            "is not read; line 5: recipe.trainer.strategy.pipeline_model_parallel_size is computed",
+            "most of whose settings stand in llama3_8b.finetune_recipe of NeMo, which is not read. "
+            "With what is set here and there as --fix: planner solve --framework megatron --model "
+            "llama3-8b --job finetune",
         ),
+        (NEMO.replace("llama3_8b", "bert_110m"), "auto", "stand in bert_110m.pretrain_recipe of"),
         ("python a.py trainer.num_nodes=4 model.x=1\n", "auto", "starts NeMo with overrides"),
         ("ls -l\n", "auto", "is not known as a launch of any of"),
     ],

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.frameworks.megatron.dialects.bridge_recipes import COMMIT, recipe_named
+from planner.frameworks.megatron.dialects.named_recipes import BRIDGE, recipe_named
 from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
@@ -54,6 +54,7 @@ _RECIPE = re.compile(r"(?!get_|build_|make_|create_)[a-z]\w*_(config|recipe)")
 """Names of functions that are recipes; what gets a part of one has a verb."""
 _PLAIN = "vanilla_gpt_pretrain_config"
 """The recipe that sets what Megatron-LM's defaults are."""
+_DIFFUSION = "megatron.bridge.diffusion"
 _ADAPTERS = ("LoRA", "DoRA", "CanonicalLoRA")
 
 
@@ -63,6 +64,8 @@ def bridge(text: str, asked: Asked) -> Recipe:
     Raises:
         InputError: It is no recipe, or one that trains adapters.
     """
+    if _DIFFUSION in text:
+        raise InputError(f"{asked.name}: trains a diffusion model, which no plan says")
     found = python_recipe(text, asked.name, asked.function, "ConfigContainer")
     return recipe_of(found, asked.name)
 
@@ -175,10 +178,10 @@ def _with_base(found: PythonRecipe, name: str) -> tuple[PythonRecipe, tuple[Note
         InputError: What it changes is computed.
     """
     others = [one for one in found.bases if _RECIPE.fullmatch(one) and one != _PLAIN]
-    known = recipe_named(others[0]) if len(others) == 1 else None
-    if known is None or any("." not in value for value in found.values):
+    row = recipe_named(BRIDGE, others[0]) if len(others) == 1 else None
+    if row is None or any("." not in value for value in found.values):
         return found, ()
-    full, row = known
+    full = row["name"]
     if lines := [line for path, line in found.computed.items() if path in row["values"]]:
         raise InputError("\n".join(f"{name}: {line}; write the value there" for line in lines))
     calls = tuple((one, text) for one, text in row["calls"])
@@ -189,7 +192,7 @@ def _with_base(found: PythonRecipe, name: str) -> tuple[PythonRecipe, tuple[Note
         calls=(*calls, *found.calls),
         bases=tuple(one for one in found.bases if one != others[0]),
     )
-    why = f"the recipe that is changed, as {COMMIT} has it"
+    why = f"the recipe that is changed, as {BRIDGE.commit} has it"
     return merged, (Noted(name=others[0], value=full, reason=why),)
 
 

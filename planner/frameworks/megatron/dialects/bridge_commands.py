@@ -14,7 +14,7 @@ from typing import Any
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, shown
 from planner.frameworks.megatron.dialects.bridge import recipe_of
-from planner.frameworks.megatron.dialects.bridge_recipes import COMMIT, recipe_names
+from planner.frameworks.megatron.dialects.named_recipes import BRIDGE, recipe_names
 from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe
 from planner.frameworks.reading.commands import command_in
 from planner.frameworks.reading.edits import Setting
@@ -102,12 +102,12 @@ def _selected(words: list[str], name: str) -> str:
         found = f"{_value(words, '--model')}_{mode}_config"
     if mode in ("lora", "dora") or re.search(r"peft|lora|dora", found):
         raise InputError(f"{name}: {found} {ADAPTERS}")
-    names = recipe_names()
+    names = recipe_names(BRIDGE)
     if found not in names:
         hint = did_you_mean(found, names)
         raise InputError(
             f"{name}: recipe: {shown(found)} is none of the {len(names)} that are known of "
-            f"{COMMIT}{hint}"
+            f"{BRIDGE.commit}{hint}"
         )
     return found
 

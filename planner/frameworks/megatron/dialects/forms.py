@@ -9,6 +9,7 @@ from typing import Any
 from planner.frameworks.megatron.dialects.bridge import bridge
 from planner.frameworks.megatron.dialects.bridge_commands import bridge_command, starts_recipe
 from planner.frameworks.megatron.dialects.nemo import nemo
+from planner.frameworks.megatron.dialects.nemo2 import is_recipe, nemo2
 from planner.frameworks.megatron.dialects.neox import neox
 from planner.frameworks.megatron.dialects.primus import primus
 from planner.frameworks.megatron.dialects.recipe import Recipe
@@ -32,7 +33,7 @@ _ARGUMENTS = re.compile(
 def is_launch(text: str) -> bool:
     """Whether a text has one of these forms, or arguments of Megatron-LM."""
     command = bool(_ARGUMENTS.search(text)) or starts_recipe(text)
-    return command or _form(text) is not None or is_python(text)
+    return command or _form(text) is not None or is_python(text) or is_recipe(text)
 
 
 def is_python(text: str) -> bool:
@@ -50,6 +51,8 @@ def recipe_in(text: str, asked: Asked) -> Recipe | None:
         return bridge(text, asked)
     if starts_recipe(text):
         return bridge_command(text, asked)
+    if is_recipe(text):
+        return nemo2(text, asked)
     form = _form(text)
     return None if form is None else form(yaml_mapping(text, asked.name), asked)
 
