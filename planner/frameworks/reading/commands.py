@@ -128,6 +128,8 @@ def _divided(words: list[str]) -> tuple[list[str], list[str]]:
 def _left_out(place: str, others: list[str]) -> Iterator[str]:
     """What is said of further launches."""
     places = [one for one in dict.fromkeys(others) if one != place]
+    if place in others:
+        yield f"{place}: it is started several times, with other arguments; the first are read"
     if places:
         what = "another launch is" if len(places) == 1 else "other launches are"
         some = ", ".join(places[:_SOME]) + (", ..." if len(places) > _SOME else "")

@@ -33,7 +33,7 @@ def words(text: str) -> list[str]:
         'ARGS="--lr 1 --bf16"',
         "X=8\nif [[ \"$X\" == 8 ]]; then\n A='--lr 1'\nelse\n A='--lr 2'\nfi\nx t.py $A --bf16",
         "if [ -z \"\" ] && [ 1 -lt 2 ]; then\n A='--lr 1'\nfi\nx t.py $A --bf16",
-        "for i in 1 2; do\n python train.py --lr 3 --seed 1 --split 2\ndone\nx t.py --lr 1 --bf16",
+        "for i in $N; do\n python train.py --lr 3 --seed 1 --split 2\ndone\nx t.py --lr 1 --bf16",
         "run() {\n python train.py --lr 1 --bf16\n}\nrun",
     ],
 )
@@ -73,10 +73,10 @@ def test_a_command_in_the_place_of_a_file_is_no_argument() -> None:
 @each(
     ("text", "line"),
     [
-        ("for i in 1; do\nx t.py --lr $i\ndone", "stand where it is not read: line 1: `for`"),
+        ("for i in $X; do\nx t.py --lr $i\ndone", "stand where it is not read: line 1: `for`"),
         ('if [ -n "$A" ]; then\nx t.py --lr=1\nfi', "stand where it is not read: line 1: an `if`"),
         ("# x t.py --lr 1\nls", "names arguments of a program, and has no command that takes them"),
-        ("for i in 1; do\nls --lrx\ndone", "has no argument of a program, such as --lr"),
+        ("for i in $X; do\nls --lrx\ndone", "has no argument of a program, such as --lr"),
     ],
 )
 def test_what_is_said_of_a_launch_that_is_left_out(text: str, line: str) -> None:
@@ -85,7 +85,7 @@ def test_what_is_said_of_a_launch_that_is_left_out(text: str, line: str) -> None
 
 
 def test_unknown_conditions_and_loops_are_left_out_with_a_note() -> None:
-    text = 'if [ -n "$X" ]; then\nA=1\nelse\nA=2\nfi\nfor x in 1; do\nB=1\ndone\nC=3\n'
+    text = 'if [ -n "$X" ]; then\nA=1\nelse\nA=2\nfi\nfor x in $X; do\nB=1\ndone\nC=3\n'
     shell = Shell("run.sh").read(text)
     assert shell.variables == {"C": "3"}
     assert shell.notes == [

@@ -110,14 +110,14 @@ def test_arguments_are_taken_apart_by_a_loop(text: str, arguments: str, words: s
 @each(
     ("text", "kept", "note"),
     [
-        ("A=1\nfor i in 1 2; do A=$i; done", None, "line 2: `for` and what it repeats or chooses"),
+        ("A=1\nfor i in $N; do A=$i; done", None, "line 2: `for` and what it repeats or chooses"),
         ("A=1\nwhile read x; do A=2; done", None, "line 2: `while`.*; A is not known after it"),
         ('A=1\nif [ "$X" = 2 ]; then A=2; fi', None, "line 2: an `if`.*; A is not known after it"),
         ("A=1\n[ -f a ] && A=2", None, "line 2: what a test .* starts is left out; A is not known"),
         ("A=1\nnvidia-smi || A=2", None, "line 2: .*; A is not known after it"),
         ("A=1\ncase $X in a) A=2 ;; *) A=3 ;; esac", None, "line 2: `case`.*; A is not known"),
-        ("A=1\nfor i in 1; do f; done\nf() { A=2; }", "1", "line 2: `for`"),
-        ("f() { A=2; }\nA=1\nfor i in 1; do f; done", None, "A is not known after it"),
+        ("A=1\nfor i in $N; do f; done\nf() { A=2; }", "1", "line 2: `for`"),
+        ("f() { A=2; }\nA=1\nfor i in $N; do f; done", None, "A is not known after it"),
         ("A=1\nif [ $X = 2 ]; then A=3; else A=3; fi", "3", ""),
         ("A=1\nif [ $X = 2 ]; then echo; fi", "1", ""),
         ("A='-a 1'\nif [ $X = 2 ]; then A=\"$A -b\"; fi", "-a 1", "it may add -b to A"),
@@ -200,8 +200,8 @@ def test_arguments_that_a_script_takes(text: str, count: int) -> None:
 
 def test_the_place_of_what_is_not_known_is_said() -> None:
     with pytest.raises(InputError, match="stand where it is not read: line 1: `for`"):
-        command("for i in 1 2; do\n x t.py --lr $i\ndone")
-    assert command("LR=1\nfor i in 1 2; do\n LR=$i\ndone\nx t.py --lr $LR").changed == {
+        command("for i in $N; do\n x t.py --lr $i\ndone")
+    assert command("LR=1\nfor i in $N; do\n LR=$i\ndone\nx t.py --lr $LR").changed == {
         "i": "line 2",
         "LR": "line 2",
     }
@@ -215,6 +215,8 @@ def test_the_place_of_what_is_not_known_is_said() -> None:
         "while [ 1 = 1 ]; do A=1; done\n" * 500,
         "while [ 1 = 1 ]; do while [ 1 = 1 ]; do while [ 1 = 1 ]; do A=1; done; done; done\n",
         "".join(f"A{at}=1\nif [ $X ]; then B={at}; fi\n" for at in range(3000)),
+        "for ((;1;)); do for ((;1;)); do for ((;1;)); do A=1; done; done; done\n",
+        'X="' + "1 " * 200 + '"\n' + "for a in $X; do " * 4 + "x t.py --lr 1; " + "done; " * 4,
         "{ " * 3000,
         "time " * 5000,
         "((((((((((1\n",

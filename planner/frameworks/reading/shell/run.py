@@ -1,11 +1,11 @@
 """What shell text comes to: its commands with variables and arrays filled in. Nothing is run.
 
 Variables that the text does not define, arguments that are not given and the output of commands
-stay as they are written. Of an `if` and a `case` the branch is taken that known words choose, and
-`while` goes on as long as a known test holds; branches that cannot be chosen, and other loops, are
-left out with a line that says so, and what they change is not known after them. Functions are read
-where they are called, files that it sources or starts where they lie beside it or are written.
-Work is bounded: see `_MOST`.
+stay as they are written. Of an `if` and a `case` the branch is taken that known words choose,
+`for` goes through known words, and `while` goes on as long as a known test holds; branches that
+cannot be chosen, and other loops, are left out with a line that says so, and what they change is
+not known after them. Functions are read where they are called, files that it sources or starts
+where they lie beside it or are written. Work is bounded: see `_MOST`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from planner.frameworks.reading.shell.blocks import (
     Subshell,
     blocks,
 )
-from planner.frameworks.reading.shell.conditions import asks, holds, is_endless, is_test, matches
+from planner.frameworks.reading.shell.conditions import asks, holds, is_test, matches
+from planner.frameworks.reading.shell.loops import loop
 from planner.frameworks.reading.shell.maybe import after_some
 from planner.frameworks.reading.shell.outputs import output_of
 from planner.frameworks.reading.shell.simple_commands import (
@@ -43,16 +44,17 @@ from planner.frameworks.reading.shell.simple_commands import (
     without_files,
 )
 from planner.frameworks.reading.shell.slurm import slurm_options, slurm_variables
-from planner.frameworks.reading.shell.values import expanded, is_known
+from planner.frameworks.reading.shell.values import expanded, is_known, sliced
 from planner.frameworks.reading.shell.words import Lexer, Part, Statement, Word, apart, bare
 
 _BEFORE = ("!", "exec", "time", "env", "nohup")
-_WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
-_ARGUMENTS = ("$@", "$*", "${@}", "${*}")
+_ITEMS = re.compile(
+    r"\$(?P<all>[@*])|\$\{(?:(?P<name>\w+)\[(?P<of>[@*])\]|(?P<own>[@*]))(?::(?P<cut>[^}]*))?\}"
+)
+"""All arguments or elements of an array, or some of them."""
 _LONGEST = 1 << 20  # characters of a value
 _MOST = 1 << 24  # characters that all expansions of a text may come to
 _STATEMENT = 512  # characters that a statement counts as
-_TURNS = 256  # of a loop whose test is known
 _WITHOUT = "an argument is compared, and the script is read as started without any"
 _TESTED = "what a test that is not known from the text starts"
 _CHOOSES = "an `if` whose condition is not known from the text"
@@ -245,16 +247,17 @@ class Shell:
         elif isinstance(node, If | Case):
             self._if(node) if isinstance(node, If) else self._case(node)
         elif isinstance(node, Loop):
-            self._loop(node)
+            loop(self, node)
         return True
 
-    def _asked(self, condition: Body) -> bool | None:
+    def asked(self, condition: Body) -> bool | None:
+        """Whether a condition holds; None: that is not known."""
         outer, self.asks_only = self.asks_only, True
         found = self.body(condition)
         self.asks_only = outer
         return found
 
-    def _take(self, body: Body) -> None:
+    def take(self, body: Body) -> None:
         """Goes through what a known word or test chooses."""
         outer, self.asks_only = self.asks_only, False
         self._chosen += 1
@@ -266,9 +269,9 @@ class Shell:
 
     def _if(self, node: If) -> None:
         for at, (condition, body) in enumerate(node.arms):
-            found = True if condition is None else self._asked(condition)
+            found = True if condition is None else self.asked(condition)
             if found:
-                return self._take(body)
+                return self.take(body)
             if found is None:
                 bodies = [one for _, one in node.arms[at:]]
                 closed = node.arms[-1][0] is None
@@ -285,34 +288,8 @@ class Shell:
             return after_some(self, node.line, what, bodies, closed=closed)
         for arm, body in node.arms:
             if any(matches(word, self.text(one), one[0].quoted) for one in arm):
-                return self._take(body)
+                return self.take(body)
         return None
-
-    def _loop(self, node: Loop) -> None:
-        what = f"`{node.word}` and what it repeats or chooses"
-        if node.word in ("for", "select"):
-            words = node.head[0].statement.words if isinstance(node.head[0], Simple) else []
-            listed = [text for word in words[3:] for text in self.fields(word)]
-            if (listed if len(words) > 2 else self.arguments) or bare(words[1]) == "((":
-                named = bare(words[1]) if len(words) > 1 else ""
-                after_some(self, node.line, what, [node.body], unknown=(named,))
-            return
-        for _ in range(_TURNS):
-            found = self._asked(node.head)
-            if found is None:
-                return after_some(self, node.line, what, [node.body])
-            if found is (node.word == "until"):
-                return None
-            try:
-                self._take(node.body)
-            except Stop as stop:
-                if stop.what not in ("break", "continue"):
-                    raise
-                if stop.what == "break":
-                    return None
-            if is_endless(node.head):  # starts again what ended: the first time counts
-                return None
-        return after_some(self, node.line, what, [node.body])
 
     def _run(self, statement: Statement) -> bool | None:
         """Takes assignments, and keeps a command with its words filled in."""
@@ -361,15 +338,23 @@ class Shell:
         value = self.variables.get(name, [])
         return [value] if isinstance(value, str) else value
 
+    def _items(self, match: re.Match[str]) -> list[str] | None:
+        """The arguments, or the elements of an array; None: they are not known."""
+        if match["name"] is not None and match["name"] not in self.variables:
+            return None
+        items = list(self.arguments) if match["name"] is None else list(self.items(match["name"]))
+        first = int(match["name"] is None)  # arguments count from 1
+        return items if match["cut"] is None else sliced(items, match["cut"], self, first)
+
     def fields(self, word: Word) -> list[str]:
         """The words that a word becomes: arrays are several, and so are values with blanks."""
-        if len(word) == 1 and word[0].expands and word[0].text in _ARGUMENTS:
-            return list(self.arguments)
-        if len(word) == 1 and (match := _WHOLE_ARRAY.fullmatch(word[0].text)) and word[0].expands:
-            if match[1] not in self.variables:
-                return [word[0].text]
-            items = self.items(match[1])
-            return list(items) if word[0].quoted else apart(" ".join(items))
+        match = _ITEMS.fullmatch(word[0].text) if len(word) == 1 and word[0].expands else None
+        items = None if match is None else self._items(match)
+        if match is not None and items is not None:
+            joined = match["all"] or match["of"] or match["own"]
+            if word[0].quoted:
+                return [" ".join(items)] if joined == "*" else items
+            return items if match["name"] is None else apart(" ".join(items))
         text = self.text(word)
         loose = any(not one.quoted and one.expands and not is_known(one.text) for one in word)
         return apart(text) if loose else [text]

@@ -79,7 +79,7 @@ def _piece(text: str, at: int, scope: Scope, depth: int) -> tuple[str, int]:
     elif name := _NAME.match(text, at + 1):
         end = name.end()
         value = scope.value(name[0])
-        found = None if value is None else _joined(value)
+        found = _joined(value)
     return (text[at:end] if found is None else found), end
 
 
@@ -92,8 +92,8 @@ def _bracketed(whole: str, scope: Scope, depth: int) -> str | None:
     return _braced(whole[2:-1], scope, depth)
 
 
-def _joined(value: str | list[str]) -> str:
-    return value if isinstance(value, str) else " ".join(value)
+def _joined(value: str | list[str] | None) -> str | None:
+    return value if isinstance(value, str | None) else " ".join(value)
 
 
 def _braced(inner: str, scope: Scope, depth: int) -> str | None:
@@ -107,20 +107,24 @@ def _braced(inner: str, scope: Scope, depth: int) -> str | None:
     if match["through"]:
         named = value if isinstance(value, str) and not match["rest"] else None
         found = scope.value(named) if named and named.isidentifier() else None
-        return None if found is None else _joined(found)
+        return _joined(found)
     if match["count"]:
         whole = match["at"] in ("[@]", "[*]") or name in "@*"
         if value is None or match["rest"]:
             return None
         size = len(value) if isinstance(value, str) is not whole else 1
-        return str(size) if is_known(_joined(value)) or whole else None
+        return str(size) if whole or is_known(_joined(value) or "") else None
     if match["at"] and value is not None:
         value = _element(value, match["at"][1:-1], scope, depth)
-    text = None if value is None else _joined(value)
-    if not match["rest"]:
-        return text
+    text = _joined(value)
     rest = _REST.fullmatch(match["rest"])
-    return None if rest is None else _altered(name, text, unset, rest, scope, depth)
+    if rest is None:
+        return None if match["rest"] else text
+    if isinstance(value, list) and rest["sign"] == ":":
+        text = _joined(sliced(value, rest["text"], scope, int(name in "@*"), depth))
+    else:
+        text = _altered(name, text, unset, rest, scope, depth)
+    return text
 
 
 def _element(value: str | list[str], at: str, scope: Scope, depth: int) -> str | list[str] | None:
@@ -181,12 +185,29 @@ def _inner(text: str, scope: Scope, depth: int) -> str:
 
 
 def _slice(text: str, after: str, scope: Scope, depth: int) -> str | None:
+    found = sliced(list(text), after, scope, 0, depth)
+    return None if found is None else "".join(found)
+
+
+def sliced(
+    items: list[str], after: str, scope: Scope, least: int, depth: int = 0
+) -> list[str] | None:
+    """Some of several: `first` or `first:count`; None: which is not known.
+
+    Args:
+        items: All.
+        after: What stands behind the colon.
+        scope: Where values come from.
+        least: The number of the first.
+        depth: Of values within values.
+    """
     first, _, second = after.partition(":")
     start, count = sum_in(first, scope, depth), sum_in(second, scope, depth)
     if start is None or (second and count is None):
         return None
-    end = None if count is None else count if count < 0 else max(start, 0) + count
-    return text[start:end]
+    start = max(start - least, 0) if start >= 0 else max(len(items) + start, 0)
+    end = None if count is None else count if count < 0 else start + count
+    return items[start:end]
 
 
 def _replaced(text: str, pattern: str, sign: str) -> str | None:

@@ -15,6 +15,9 @@ _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _REDIRECTION = re.compile(r"[0-9]*>&[0-9-]|&>>?")
 _LAYOUT = re.compile(r"E[tm*0-9|(),]*L(?=\s|$)")  # a pipeline's layout that lost its quotes
 _DOCUMENT = re.compile(r"(?<!<)<<(?!<)(-?)[ \t]*(\\|['\"]?)(\w+)(['\"]?)")
+_ESCAPING = re.compile(r"\$'((?:\\.|[^'\\])*)'", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPES = {"n": "\n", "t": "\t"}
 _FROM_COMMANDS = ("<(", ">(")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _OUTPUT = re.compile(
@@ -217,7 +220,10 @@ class Lexer:
         parts: list[Part] = []
         while self.at < len(self.text) and not self._ends_word():
             char = self.text[self.at]
-            if char == "'":
+            if match := _ESCAPING.match(self.text, self.at):
+                self._advance(len(match[0]))
+                parts.append(Part(_ESCAPE.sub(_escaped, match[1]), True, False))
+            elif char == "'":
                 parts.append(self._quoted_plainly())
             elif char == '"':
                 parts.append(self._quoted())
@@ -257,6 +263,8 @@ class Lexer:
             return Part(match[0], False, False)
         while self.at < len(self.text) and self.text[self.at] not in "'\"":
             char = self.text[self.at]
+            if _ESCAPING.match(self.text, self.at):
+                break
             if char == "$" or self.text.startswith(_FROM_COMMANDS, self.at):
                 end = self._past_expansion(self.at) + 1
                 found += self.text[self.at : end]
@@ -300,11 +308,12 @@ def past_brackets(text: str, at: int) -> int | None:
     opening = text[at]
     closing = {"(": ")", "{": "}"}[opening]
     depth, place = 0, at
+    holds_documents = opening == "(" and not text.startswith("((", at)  # else << is of a sum
     while place < len(text):
         if opening == "(" and (match := _QUOTED.match(text, place)):
             place = match.end()
             continue
-        if opening == "(" and (match := _DOCUMENT.match(text, place)):
+        if holds_documents and (match := _DOCUMENT.match(text, place)):
             end = re.compile(rf"(?m)^[ \t]*{match[3]}$").search(text, match.end())
             place = end.end() if end else len(text)
             continue
@@ -313,6 +322,11 @@ def past_brackets(text: str, at: int) -> int | None:
             return place
         place += 1
     return None
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """What a letter behind a backslash stands for in $'...'."""
+    return _ESCAPES.get(match[1], match[1])
 
 
 def bare(word: Word) -> str:
