@@ -152,7 +152,7 @@ def test_a_command_of_torchtune_is_read_over_its_file(tmp_path: Path) -> None:
     [
         (RUN.format("llama3_1/8B_lora"), "tune cp llama3_1/8B_lora 8B_lora.yaml copies one of"),
         (RUN.format("mine.yaml") + "batch_size=$B", "'$B' is not a whole number"),
-        ("for i in 1 2; do\n  tune run x --config mine.yaml\ndone", "no command `tune run`"),
+        ("for i in $K; do\n  tune run x --config mine.yaml\ndone", "no command `tune run`"),
     ],
 )
 def test_what_a_command_of_torchtune_lacks(text: str, line: str, tmp_path: Path) -> None:
