@@ -19,7 +19,7 @@ from models_db.model import Model
 FORMATS: Mapping[str, str] = {
     "megatron": "arguments of Megatron-LM",
     "provider": "a provider or configuration class of NeMo or Megatron-Bridge",
-    "torchtitan": "a registry of torchtitan 0.2",
+    "torchtitan": "a registry of torchtitan",
     "maxtext": "a model of MaxText",
 }
 """What a definition is written in, and what it is called."""
@@ -192,7 +192,8 @@ def _chosen(found: Mapping[str, object], which: str | None, origin: str) -> str:
     """Which definition is meant."""
     if not found:
         raise ModelError(
-            f"{origin}: defines no model: no class or call with num_layers, no ...ModelArgs(...)"
+            f"{origin}: defines no model: no class or call with num_layers, no registry of "
+            "torchtitan"
         )
     names = ", ".join(list(found)[:_MOST_NAMES])
     more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""

@@ -1,8 +1,8 @@
 """Definitions in Python files, read by their syntax tree: nothing is executed.
 
-Three forms: classes with fields and defaults, which inherit in the file (NeMo, Megatron-Bridge);
+Four forms: classes with fields and defaults, which inherit in the file (NeMo, Megatron-Bridge);
 calls of a provider inside functions (recipes of Megatron-Bridge); dictionaries of calls
-(torchtitan 0.2).
+(torchtitan 0.2), or of functions that make a configuration with its layers (0.3).
 """
 
 from __future__ import annotations
@@ -15,6 +15,12 @@ from models_db.errors import ModelError
 
 _PROVIDERS = ("Provider", "Config")
 _ARGUMENTS = "ModelArgs"
+_MADE = ("Llama3Model.Config", "Qwen3Model.Config")
+_STATED = (
+    "n_layers", "dim", "n_heads", "n_kv_heads", "head_dim", "hidden_dim", "multiple_of",
+    "ffn_dim_multiplier", "vocab_size", "enable_weight_tying",
+)  # fmt: skip
+_OTHER_LAYERS = ("num_experts", "moe_hidden_dim")
 _LONGEST = 10_000
 
 
@@ -34,7 +40,7 @@ def definitions_in(content: bytes, origin: str) -> dict[str, dict[str, Any]]:
         line = getattr(error, "lineno", None)
         where = f"{origin}:{line}" if line else origin
         raise ModelError(f"{where}: cannot be read as Python") from None
-    return {**_classes(tree), **_calls(tree), **_registries(tree)}
+    return {**_classes(tree), **_calls(tree), **_registries(tree), **_makers(tree)}
 
 
 def literal(node: ast.expr) -> Any:
@@ -129,6 +135,45 @@ def _registries(tree: ast.Module) -> dict[str, dict[str, Any]]:
         and isinstance(value, ast.Call)
         and _name(value.func).endswith(_ARGUMENTS)
     }
+
+
+def _makers(tree: ast.Module) -> dict[str, dict[str, Any]]:
+    """What functions in dictionaries, by their keys, state of a model of torchtitan 0.3."""
+    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    return {
+        str(key.value): found
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)
+        for key, value in zip(node.value.keys, node.value.values, strict=True)
+        if isinstance(key, ast.Constant) and isinstance(value, ast.Name)
+        if value.id in functions and (found := _made(functions[value.id]))
+    }
+
+
+def _made(function: ast.FunctionDef) -> dict[str, Any]:
+    """Arguments of all calls in a function that returns a configuration; else nothing.
+
+    What stands in it once for all, such as the width, stands in variables of the function.
+    """
+    if not ast.unparse(function.returns or ast.Constant(None)).endswith(_MADE):
+        return {}
+    names = {
+        target.id: literal(one.value)
+        for one in function.body
+        if isinstance(one, ast.Assign)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    }
+    found: dict[str, Any] = {}
+    for node in ast.walk(function):
+        for word in node.keywords if isinstance(node, ast.Call) else ():
+            value = word.value
+            named = names.get(value.id) if isinstance(value, ast.Name) else literal(value)
+            if word.arg in _STATED and isinstance(named, int | float):
+                found.setdefault(word.arg, named)
+            elif word.arg in _OTHER_LAYERS:
+                found["moe_args"] = True
+    return found
 
 
 def _keywords(node: ast.Call) -> dict[str, Any]:

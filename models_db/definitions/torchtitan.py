@@ -1,6 +1,8 @@
-"""A model by the arguments of torchtitan 0.2: `TransformerModelArgs` of Llama 3, and of Qwen3.
+"""A model by the arguments of torchtitan: of Llama 3, and of Qwen3.
 
-Names and defaults: torchtitan/models/llama3/model/args.py and models/qwen3/model/args.py of v0.2.2.
+Names and defaults: torchtitan/models/llama3/model/args.py and models/qwen3/model/args.py of v0.2.2;
+models/llama3/__init__.py and models/qwen3/__init__.py of 0.3.0, models/common/feed_forward.py
+(`compute_ffn_hidden_dim`).
 """
 
 from __future__ import annotations

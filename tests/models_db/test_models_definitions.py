@@ -71,6 +71,45 @@ llama3_configs = {
     ),
 }
 """
+MADE = """
+def _small(backend: str) -> Llama3Model.Config:
+    dim = 2048
+    n_layers = 16
+    n_kv_heads = 8
+    vocab_size = 128256
+    return Llama3Model.Config(
+        dim=dim, vocab_size=vocab_size, enable_weight_tying=True,
+        norm=RMSNorm.Config(normalized_shape=dim),
+        layers=_build(
+            n_layers=n_layers, dim=dim, n_heads=32, n_kv_heads=n_kv_heads,
+            hidden_dim=compute_ffn_hidden_dim(dim, multiple_of=1024, ffn_dim_multiplier=1.5),
+            rope=Rope.Config(dim=dim // 32, theta=500000),
+        ),
+    )
+
+
+def _wide(backend: str) -> Qwen3Model.Config:
+    head_dim = 128
+    return Qwen3Model.Config(
+        dim=5120, vocab_size=151936,
+        layers=_build_qwen3(
+            n_layers=64, dim=5120, n_heads=64, n_kv_heads=8, head_dim=head_dim, hidden_dim=25600
+        ),
+    )
+
+
+def _experts(backend: str) -> Qwen3Model.Config:
+    return Qwen3Model.Config(
+        dim=2048, layers=_build_moe(n_layers=48, n_heads=32, num_experts=128), vocab_size=151936
+    )
+
+
+def _other(backend: str) -> GptOssModel.Config:
+    return GptOssModel.Config(dim=2048, layers=_build(n_layers=4, n_heads=32), vocab_size=8)
+
+
+configs = {"1B": _small, "32B": _wide, "30B-A3B": _experts, "other": _other}
+"""
 DELTA = """
 decoder_block: "qwen3_next"
 base_emb_dim: 2048
@@ -109,6 +148,8 @@ COUNTED: list[tuple[str, str, str | None, dict[str, Any], str]] = [
     ("a.py", NEMO, "Hybrid8B", {}, "nemotron-h-8b"),
     ("a.py", NEMO, "Latent", {}, "deepseek-v3"),
     ("b.py", TITAN, None, {"vocab_size": 128256}, "llama3-8b"),
+    ("b.py", MADE, "1B", {}, "llama3.2-1b"),
+    ("b.py", MADE, "32B", {}, "qwen3-32b"),
     ("c.yml", DELTA, None, {}, "qwen3-next-80b-a3b"),
     ("d.yml", OLMO, None, {}, "olmo3-7b"),
 ]
@@ -125,6 +166,20 @@ def test_a_definition_counts_as_the_shipped_model(
     assert found.active_parameters == expected.active_parameters
     assert found.mixers == expected.mixers
     assert found.layer_kinds == expected.layer_kinds
+
+
+@each(
+    ("which", "words"),
+    [
+        ("30B-A3B", "moe_args: only dense models of Llama 3 and Qwen3 are read"),
+        ("other", "does not define 'other'"),
+    ],
+)
+def test_other_models_of_torchtitan_are_refused(which: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "made.py"
+    path.write_text(MADE)
+    with pytest.raises(ModelError, match=words):
+        import_definition(path, which=which)
 
 
 def test_heads_of_qwen_are_those_of_its_defaults(tmp_path: Path) -> None:
