@@ -320,6 +320,7 @@ def calibrated(
     routed = experts or software.experts
     efficiency = constants.value(f"gemm_efficiency.{chip.calibration_gemm}")
     peak16 = _widest_matrix_peak(chip)
+    scores = _peak(chip, precision) if precision == "fp32" else peak16
     fused = software.fused_attention and chip.calibration_attention != UNFUSED
     return Assumptions(
         name="calibrated",
@@ -332,8 +333,8 @@ def calibrated(
         operand_bytes=operand_bytes(precision),
         on_chip_bytes=last_level_bytes(chip),
         fused_attention=fused,
-        attention_flop_per_s=peak16 * attention_efficiency(chip, software, constants),
-        bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
+        attention_flop_per_s=scores * attention_efficiency(chip, software, constants),
+        bmm_flop_per_s=scores * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
         adapts_mlp=software.adapts_mlp,
         quantized_bytes=quantized_bytes(chip, precision, recipe or software.fp8_recipe, constants),
