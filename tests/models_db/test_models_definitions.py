@@ -93,7 +93,8 @@ def _wide(backend: str) -> Qwen3Model.Config:
     return Qwen3Model.Config(
         dim=5120, vocab_size=151936,
         layers=_build_qwen3(
-            n_layers=64, dim=5120, n_heads=64, n_kv_heads=8, head_dim=head_dim, hidden_dim=25600
+            n_layers=64, dim=5120, n_heads=64, n_kv_heads=8, head_dim=head_dim, hidden_dim=25600,
+            rope=Rope.Config(dim=head_dim),
         ),
     )
 

@@ -138,8 +138,8 @@ def _programs(launch: Launch, mesh: Mesh, comment: str) -> tuple[TextFile, ...]:
         text = script(comment, constants, split=mesh.tp > 1, in_parts=mesh.cp > 1, tunes=tunes)
         model = TextFile(name=MODEL, text=_json(model_configuration(launch)))
         return (TextFile(name=SCRIPT, text=text), *(() if tunes else (model,)))
-    names = ("DTYPE", "ATTENTION", "SEQ_LEN", "SEQUENCES", "STEPS", "MICRO_BATCH", "ACCUMULATION",
-             "SHARDED", "RECOMPUTE")  # fmt: skip
+    names = ("DTYPE", "ATTENTION", "SEQ_LEN", "SEQUENCES", "CHIPS", "STEPS", "MICRO_BATCH",
+             "ACCUMULATION", "SHARDED", "RECOMPUTE")  # fmt: skip
     own = {name: constants[name] for name in names}
     own |= {"FROZEN_WEIGHTS": launch.cost.job.frozen_weights, "LEARNING_RATE": 2e-4}
     return (
@@ -229,6 +229,7 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
         "VOCABULARY": launch.model.vocab_size,
         "SEQ_LEN": launch.seq_len,
         "SEQUENCES": launch.global_batch,
+        "CHIPS": plan.chips,
         "STEPS": STEPS,
         "MICRO_BATCH": plan.micro_batch,
         "ACCUMULATION": max(1, launch.global_batch // (ranks * plan.micro_batch)),

@@ -71,27 +71,28 @@ class Number(float):
         return float(self)
 
 
+@pytest.mark.parametrize(("processes", "sequences"), [(8, 64), (2, 16)])
 def test_the_script_that_is_exported_prints_what_is_read(
-    capsys: pytest.CaptureFixture[str],
+    processes: int, sequences: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Times from a clock that says so, of a chip that held 3 GiB."""
+    """Times from a clock that says so, of a chip that held 3 GiB, on its chips and on fewer."""
     clock = iter([0.0, *(30 + 1.25 * n for n in range(20))])
     cuda = SimpleNamespace(max_memory_allocated=lambda: 3 * 2**30)
     names = {
         "time": SimpleNamespace(perf_counter=lambda: next(clock)),
-        "torch": SimpleNamespace(cuda=cuda), "SEQUENCES": 64, "SEQ_LEN": 4096,
+        "torch": SimpleNamespace(cuda=cuda), "SEQUENCES": 64, "SEQ_LEN": 4096, "CHIPS": 8,
     }  # fmt: skip
     exec(PROGRESS, names)  # the text that an export writes
     made: Any = names["Progress"]
     progress = made()
-    own = SimpleNamespace(reduce=lambda loss, _: loss, print=print)
+    own = SimpleNamespace(reduce=lambda loss, _: loss, print=print, num_processes=processes)
     for value in [9.5] * 19 + [math.nan]:
         progress.ends(own, Number(value))
     framework, log = read_log(capsys.readouterr().out, "log")
     assert (framework, len(log.steps), log.bad_steps) == ("accelerate", 20, (20,))
     assert log.step_time_s(1, 1, 1) == 1.25
     assert log.memory_bytes == 3 * 2**30
-    assert {one.sequences for one in log.steps} == {64}
+    assert {one.sequences for one in log.steps} == {sequences}
     assert log.stated == {"seq_len": 4096}
 
 

@@ -85,12 +85,22 @@ def test_a_recipe_all_of_whose_settings_stand_there(tmp_path: Path) -> None:
             "sharding",
             "zero3",
         ),
+        ("overlap_grad_reduce=True", "grad_reduce_in_fp32=False", "framework", "megatron"),
+        (
+            "overlap_grad_reduce=True",
+            "grad_reduce_in_fp32=True",
+            "framework",
+            "megatron-fp32-grads",
+        ),
+        ("chunks: Optional[int] = 5", "chunks: Optional[int] = 1", "pp", 4),
+        ("    if performance_mode:", "    if num_nodes != 8:", "tp", 4),
+        ("    if performance_mode:", "    if num_nodes is not None:", "tp", 8),
         ("pipeline_model_parallel_size=4", "pipeline_model_parallel_size=1", "pp", 1),
     ],
 )
 def test_what_its_settings_say(old: str, new: str, field: str, value: Any, tmp_path: Path) -> None:
     text = OWN.replace(old, new)
-    if field in ("sharding", "interleave", "pp", "model"):  # FSDP has no pipeline
+    if field in ("sharding", "interleave", "model") or value == 1:  # FSDP has no pipeline
         text = text.replace("parallel_size=4", "parallel_size=1").replace("= 5", "= 1")
     found = read(text, tmp_path)
     whole = found.plan if hasattr(found.plan, field) else found.request

@@ -59,6 +59,9 @@ def test_what_a_loop_starts_again_is_named() -> None:
     assert found.notes == (
         "line 2: it is started several times, with other arguments; the first are read",
     )
+    again = Shell("x").read("while true; do P $A; sleep 1; done")
+    assert [one for one in again.commands if one[0] == "P"] == [["P", "$A"]]
+    assert again.notes == []
     unknown = Shell("x").read("for f in *.txt {1..3}; do A=1; done; for i in $N; do B=$i; done")
     assert not {"A", "B"} & {*unknown.variables}
     assert len(unknown.notes) == 2

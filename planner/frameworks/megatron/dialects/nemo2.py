@@ -161,10 +161,7 @@ def _arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: value for name, value in settings.items() if name not in _NOT_ARGUMENTS}
     found = {**_DEFAULTS, **found}
     chunks = settings.get("virtual_pipeline_model_parallel_size")
-    found["num_virtual_stages_per_pipeline_rank"] = None if chunks == 1 else chunks
-    whole_layers = settings.get("recompute_granularity") == "full"
-    found["recompute_method"] = settings.get("recompute_method") if whole_layers else None
-    found["recompute_num_layers"] = settings.get("recompute_num_layers") if whole_layers else None
+    found["num_virtual_stages_per_pipeline_rank"] = chunks
     said = str(settings.get("precision") or "bf16-mixed")
     half = "fp16" if said.startswith(("fp16", "16")) else "bf16"
     found[half] = True

@@ -7,6 +7,7 @@ ATTENTION = 'sdpa'
 VOCABULARY = 50257
 SEQ_LEN = 2048
 SEQUENCES = 8
+CHIPS = 1
 STEPS = 30
 MICRO_BATCH = 4
 ACCUMULATION = 2
@@ -77,7 +78,10 @@ def loss_of(accelerator, model, tokens):
 
 
 class Progress:
-    """A line for each step: its loss, how long it took, and the most memory of this chip so far."""
+    """A line for each step: its loss, how long it took, and the most memory of this chip so far.
+
+    Its sequences are those of the plan where as many processes run as that has chips.
+    """
 
     def __init__(self):
         self.step, self.ended = 0, time.perf_counter()
@@ -86,9 +90,10 @@ class Progress:
         mean = accelerator.reduce(loss.detach(), "mean").item()  # waits for the step
         self.step, began, self.ended = self.step + 1, self.ended, time.perf_counter()
         held = torch.cuda.max_memory_allocated() / 2**30
+        sequences = SEQUENCES * accelerator.num_processes // CHIPS
         accelerator.print(
             f"step {self.step}: loss {mean:.4f}, {self.ended - began:.4f} s, {held:.2f} GiB, "
-            f"{SEQUENCES} sequences of {SEQ_LEN} tokens",
+            f"{sequences} sequences of {SEQ_LEN} tokens",
             flush=True,
         )
 
