@@ -142,7 +142,7 @@ def test_adapters(command: str, tmp_path: Path) -> None:
         (RUN.replace("train.py", "grpo.py"), "grpo.py trains with rewards or rollouts"),
         (RUN.replace("Meta-Llama-3-8B", "mine"), "trains 'mine', which is no model of"),
         (RUN.replace("meta-llama/", "$M/"), "trains '$M/Meta-Llama-3-8B', which is no model"),
-        (f"for L in 1 2; do\n{RUN}\ndone", "line 2: `for` and what it repeats or chooses is left"),
+        (f"for L in $N; do\n{RUN}\ndone", "line 2: `for` and what it repeats or chooses is left"),
         (RUN.replace("batch_size 2", "batch_size $B"), "'$B' is not a whole number"),
         (f"{RUN} {LORA.replace('q_proj k_proj v_proj', 'a b')}", "lora_target_modules: names none"),
         (f"{RUN} --deepspeed x.json", "x.json does not lie beside it; --fix sharding=zero3"),
