@@ -147,9 +147,18 @@ def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, Any]]:
                 yield target.id, value
 
 
-def _read_function(reading: _Reading, function: ast.FunctionDef, given: dict[str, Any]) -> None:
-    """Goes through a function; those of the file that it builds on come first."""
-    names = {**reading.constants, **_defaults(function), **given}
+def _read_function(
+    reading: _Reading, function: ast.FunctionDef, given: Mapping[str, tuple[bool, Any]]
+) -> None:
+    """Goes through a function; those of the file that it builds on come first.
+
+    `given`: arguments, whether each is known, with its value; what is not has no default either.
+    """
+    names = {**reading.constants, **_defaults(function)}
+    for name, (known, value) in given.items():
+        names.pop(name, None)
+        if known:
+            names[name] = value
     _read_body(reading, function.body, names)
 
 
@@ -287,9 +296,9 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
     if own is not None and reading.depth < _MOST_CALLS:
         positions = [arg.arg for arg in own.args.args]
         plain = (_plain(value, names) for value in call.args)
-        given |= {name: one[1] for name, one in zip(positions, plain, strict=False) if one[0]}
+        keywords |= dict(zip(positions, plain, strict=False))
         reading.depth += 1
-        _read_function(reading, own, given)
+        _read_function(reading, own, keywords)
         reading.depth -= 1
         return
     for one in call.keywords:
@@ -303,6 +312,9 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
             ]
         elif one.arg in given:
             reading.values[field_path] = given[one.arg]
+        elif one.arg:
+            line = f"line {one.value.lineno}: {field_path} is computed, and left out"
+            reading.computed[field_path] = line
 
 
 def _configures(call: ast.Call) -> bool:

@@ -107,6 +107,21 @@ def test_what_its_settings_say(old: str, new: str, field: str, value: Any, tmp_p
     assert getattr(whole, field) == value
 
 
+@each(
+    ("old", "new"),
+    [
+        ("parallel_size=tensor_parallelism", "parallel_size=int(os.environ['TP'])"),
+        ("parallel_size=tensor_parallelism", "parallel_size=tensor_parallelism + 1"),
+        ("tensor_parallelism: int = 4", "tensor_parallelism: int = float('nan')"),
+        ("trainer(num_nodes=num_nodes)", "trainer(tensor_parallelism=degree)"),
+        ("trainer(num_nodes=num_nodes)", "trainer(degree())"),
+    ],
+)
+def test_what_is_computed_is_no_default(old: str, new: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"tensor_model_parallel_size is computed, and left out"):
+        read(OWN.replace(old, new), tmp_path)
+
+
 def test_helpers_of_nemo_that_lie_beside_it(tmp_path: Path) -> None:
     helper, _, recipe = OWN.partition("def pretrain_recipe")
     (tmp_path / "llama.py").write_text(helper.replace("int = 4", "int = 2"))

@@ -143,10 +143,14 @@ def _with_base(text: str, found: PythonRecipe, name: str) -> tuple[dict[str, Any
     """
     named = _NAMED.search(text)
     base = (recipe_named(NEMO, named[1]) if named else None) or {}
-    lines = [line for path, line in found.computed.items() if _own(path) in _KEPT]
+    own = dict(_settings(found))
+    made = {
+        path: f"{path} is computed, and left out" for path in found.built if _own(path) not in own
+    }
+    lines = [line for path, line in {**made, **found.computed}.items() if _own(path) in _KEPT]
     if lines:
         raise InputError("\n".join(f"{name}: {line}; write the value there" for line in lines))
-    return {**base.get("values", {}), **dict(_settings(found))}, base
+    return {**base.get("values", {}), **own}, base
 
 
 def _command(settings: Mapping[str, Any], notes: tuple[str, ...]) -> Command:
