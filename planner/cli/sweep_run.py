@@ -146,7 +146,7 @@ def _run(
 @contextmanager
 def _ending_cleanly() -> Iterator[None]:
     """Inside of it SIGTERM, by which services end programs, is as Ctrl-C: workers end too."""
-    before = signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
