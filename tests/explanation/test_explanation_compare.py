@@ -19,7 +19,7 @@ from strict_yaml.writing import dump as dump_yaml
 
 PLANS = {
     "a": PLAN,
-    "b": planner.Plan(dp=8, tp=2, micro_batch=2, sharding="zero1"),
+    "b": planner.Plan(dp=8, tp=2, micro_batch=2, sharding="zero2"),
     "c": planner.Plan(dp=4, tp=1, pp=4, micro_batch=1, sharding="ddp", recompute="full"),
     "half": planner.Plan(dp=2, tp=2, pp=2, micro_batch=2, sharding="zero1"),
 }

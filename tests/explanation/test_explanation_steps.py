@@ -157,12 +157,12 @@ def test_a_relief_is_the_step_on_that_machine() -> None:
 
 
 def test_the_largest_part_does_not_bind_where_nothing_relieves_it(tmp_path: Path) -> None:
-    """tp 16: messages wait for software, faster wires save 1 %; launching twice as fast 22 %."""
+    """tp 16: messages wait for software, faster wires save 1 %; launching twice as fast 23 %."""
     made, result = bound(Plan(tp=16, micro_batch=8), {}, "", tmp_path)
     assert max(result.time_s, key=lambda name: result.time_s[name]) == "tensor_parallel"
     found = binding_of(float("inf"), result, [], reliefs(made, result))
     assert (found.kind, found.part, found.relief) == ("host", "host", "host twice as fast")
-    assert found.gain == pytest.approx(0.219, abs=0.01)
+    assert found.gain == pytest.approx(0.235, abs=0.01)
 
 
 def kept_out(plan: Plan, gain: float, held: float) -> tuple[PlanResult, Judged]:

@@ -33,8 +33,8 @@ FLEET: dict[str, Any] = {
     "clusters": [SITE],
     "defaults": JOB,
     "jobs": [
-        {"name": "one", "train_tokens": 3.6e11, "deadline": "18h", "priority": 2},
-        {"name": "two", "train_tokens": 3.6e11, "deadline": "18h"},
+        {"name": "one", "train_tokens": 3.0e11, "deadline": "18h", "priority": 2},
+        {"name": "two", "train_tokens": 3.0e11, "deadline": "18h"},
     ],
 }
 
@@ -124,7 +124,7 @@ def test_an_impossible_fleet_says_the_smallest_change_which_is_enough() -> None:
 
 def test_a_job_may_change_its_size() -> None:
     """Beside a job that takes one of two nodes for a part of the time."""
-    other = {"name": "first", "train_tokens": 3.6e11, "sizes": [8], "deadline": "2d"}
+    other = {"name": "first", "train_tokens": 3.0e11, "sizes": [8], "deadline": "2d"}
     long = {"name": "long", "train_tokens": 7e11, "sizes": [8, 16], "deadline": "2d"}
     kept = fleet(days=4, jobs=[other, long])
     resized = fleet(days=4, jobs=[other, {**long, "resizable": True}])

@@ -249,7 +249,9 @@ def test_the_bound_is_told_beside_the_step(one_chip: CostModel) -> None:
     costs = evaluate_table(one_chip, PlanTable.from_plans([plan]))
     share = costs.time_parts["compute"][0] / costs.step_time_s[0]
     assert REGIONS[found.placed.region[0]] == "memory"
-    assert "at peak rates (memory, near the ridge)" in found.summary
+    assert "at peak rates (memory)" in found.summary
+    larger = resolved(model="gpt3-350m", hardware="h100-sxm5-80", chips=1, batch_tokens=2**22)
+    assert "at peak rates (compute, near the ridge)" in plan_ridgeline(larger, plan).summary
     assert f"{show_percent(float(share))} of it compute" in found.summary
     assert "need not name the same part" in found.summary
     assert found.to_dict()["summary"] == found.summary
@@ -261,7 +263,7 @@ def test_points_that_coincide_have_one_name(one_chip: CostModel) -> None:
     charts = {chart.title: chart for chart in ridgeline_picture(found).charts}
     for title in ("Roofline", "Roofline of energy"):
         assert names_of(charts[title]) == ["262,144 to 64 Mi"]
-    assert [key.words for key in charts["Roofline"].legend] == ["compute-bound", "cost model"]
+    assert [key.words for key in charts["Roofline"].legend] == ["memory-bound", "cost model"]
 
 
 def names_of(chart: Chart) -> list[str]:
