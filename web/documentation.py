@@ -29,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 BUILDER = ("zensical", "mkdocstrings", "mkdocstrings_handlers")
 _OURS = "search.json"  # of a folder that the builder wrote
 _APP_MARK = "<!-- app -->"
+_READER = "griffe: "  # what mkdocstrings reads docstrings with, and says of those it cannot read
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -101,9 +102,11 @@ def render(work: Path) -> None:
     done = subprocess.run(
         words, cwd=work, env=environment, capture_output=True, text=True, check=False
     )
+    said = _COLOUR.sub("", done.stdout + done.stderr)
     if done.returncode:
-        said = _COLOUR.sub("", done.stdout + done.stderr).partition("Traceback")[0]
-        raise PagesError(said.strip())
+        raise PagesError(said.partition("Traceback")[0].strip())
+    if found := [line for line in said.splitlines() if line.startswith(_READER)]:
+        raise PagesError("\n".join(found))
 
 
 def _with_app(into: Path, app: Path | None) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from typer.main import get_command
+
 from pages.markup import code, table
 from planner.cli.main import app
-from typer.main import get_command
 
 _EXAMPLE = re.compile(r"\bplanner [a-z]")
 
@@ -70,7 +71,7 @@ def _parts(text: str) -> tuple[str, str]:
     """What a help text says, and its examples, a command on a line."""
     said, _, listed = re.sub(r"\n +(?=--)", " ", text.replace("\f", "")).partition("Example")
     lines = [line.strip() for line in listed.splitlines()]
-    found = [line[match.start():] for line in lines if (match := _EXAMPLE.search(line))]
+    found = [line[match.start() :] for line in lines if (match := _EXAMPLE.search(line))]
     paragraphs = [" ".join(part.split()) for part in said.split("\n\n") if part.strip()]
     return "\n\n".join(f"<p>{escape(part)}</p>" for part in paragraphs), "\n".join(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,10 +86,8 @@ def undocumented(thing: Any) -> Iterator[str]:
 
 def _says(thing: Any) -> bool:
     """Whether somebody wrote the docstring; dataclasses make one of their fields."""
-    made = dataclasses.is_dataclass(thing) and (thing.__doc__ or "").startswith(
-        f"{thing.__name__}("
-    )
-    return bool(thing.__doc__) and not made
+    said = thing.__doc__ or ""
+    return bool(said) and not (inspect.isclass(thing) and said.startswith(f"{thing.__name__}("))
 
 
 def _first(package: ModuleType) -> str:

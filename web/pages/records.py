@@ -56,7 +56,7 @@ def _chip(name: str) -> str:
     if name in hardware_db.list_clusters():
         rows = tuple(row._replace(path=row.path.removeprefix("chip."))
                      for row in rows if row.path.startswith("chip."))  # fmt: skip
-    return _page(chip.title, head, [Shown(*row) for row in rows], urls)
+    return _page("chips", chip.title, head, [Shown(*row) for row in rows], urls)
 
 
 def _cluster(name: str) -> str:
@@ -68,7 +68,7 @@ def _cluster(name: str) -> str:
     )
     urls = {source.title: source.reference for source in cluster.sources.values()}
     rows = [Shown(*row) for row in hardware_db.describe(name) if not row.path.startswith("chip.")]
-    return _page(cluster.title, head, rows, urls)
+    return _page("clusters", cluster.title, head, rows, urls)
 
 
 def _model(name: str) -> str:
@@ -80,10 +80,11 @@ def _model(name: str) -> str:
         f"{others if model.aliases else ''}"
     )
     urls = {source.title: source.url or "" for source in model.sources.values()}
-    return _page(model.title, head, [Shown(*row) for row in models_db.describe(name)], urls)
+    rows = [Shown(*row) for row in models_db.describe(name)]
+    return _page("models", model.title, head, rows, urls)
 
 
-def _page(title: str, head: str, rows: list[Shown], urls: dict[str, str]) -> str:
+def _page(folder: str, title: str, head: str, rows: list[Shown], urls: dict[str, str]) -> str:
     """A page: what the record is, how its numbers are known, the numbers, their sources."""
     kinds = Counter(row.kind for row in rows)
     known = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
@@ -103,7 +104,8 @@ def _page(title: str, head: str, rows: list[Shown], urls: dict[str, str]) -> str
         f'<li id="source-{at}">{_source(text, urls)}</li>' for text, at in order.items()
     )
     return (
-        f"# {plain(title)}\n\n{head}\n\n{len(rows)} numbers: {known}.\n\n{numbers}\n"
+        f"---\nhide: [navigation]\n---\n\n# {plain(title)}\n\n[All {folder}](../{folder}.md). "
+        f"{head}\n\n{len(rows)} numbers: {known}.\n\n{numbers}\n"
         f"## Sources\n\n<ol>\n{listed}\n</ol>\n"
     )
 

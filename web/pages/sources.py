@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,14 +59,25 @@ def relinked(text: str, name: str, into: Path) -> str:
     def one(match: re.Match[str]) -> str:
         return _link(match, name, into)
 
-    lines, fence = [], ""
+    return "".join(
+        part if verbatim else _LINK.sub(one, _PICTURE.sub(one, part))
+        for verbatim, part in _parts(text)
+    )
+
+
+def _parts(text: str) -> Iterator[tuple[bool, str]]:
+    """Blocks of code of a page, true, and what is between them; links may go over lines."""
+    fence, gathered = "", ""
     for line in text.splitlines(keepends=True):
         mark = _FENCE.match(line)
+        verbatim = bool(fence or mark) or line.startswith("    ")
         if mark and (not fence or line.startswith(fence)):
             fence = "" if fence else mark[0]
-        inside = bool(fence) or line.startswith("    ")
-        lines.append(line if inside else _LINK.sub(one, _PICTURE.sub(one, line)))
-    return "".join(lines)
+        if verbatim:
+            yield False, gathered
+            yield True, line
+        gathered = "" if verbatim else gathered + line
+    yield False, gathered
 
 
 def _link(match: re.Match[str], name: str, into: Path) -> str:
