@@ -47,8 +47,10 @@ def build(output: Path, app: Path | None, *, with_app: bool) -> int:
     Raises:
         PagesError: A page has a mistake, the app cannot be built, or the folder is no site.
     """
-    if output.exists() and any(output.iterdir()) and not (output / _OURS).is_file():
+    if output.exists() and not _replaceable(output):
         raise PagesError(f"{output} is no site that could be replaced; name another folder")
+    if app is not None and not (app / "index.html").is_file():
+        raise PagesError(f"{app} has no index.html; python web/build.py -o {app} makes it")
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent) as temporary:
         work = Path(temporary)
@@ -65,6 +67,11 @@ def build(output: Path, app: Path | None, *, with_app: bool) -> int:
     return len(pages)
 
 
+def _replaceable(output: Path) -> bool:
+    """Whether a folder is empty, or a site."""
+    return output.is_dir() and ((output / _OURS).is_file() or not any(output.iterdir()))
+
+
 def write(work: Path, *, with_app: bool) -> list[str]:
     """Writes all pages as Markdown into `docs` of a folder, and the settings beside it.
 
@@ -76,10 +83,14 @@ def write(work: Path, *, with_app: bool) -> list[str]:
     docs = work / "docs"
     docs.mkdir()
     written = sources.copy(docs)
-    of_commands, of_lists = commands.write(docs), records.write(docs)
-    of_python, of_schemas = modules.write(docs), schemas.write(docs)
-    nodes = navigation.tree(of_commands, of_python, of_lists, of_schemas)
-    navigation.check(nodes, [*written, *of_commands, *of_lists, *of_python, of_schemas])
+    generated = {
+        "commands": commands.write(docs),
+        "records": records.write(docs),
+        "python": modules.write(docs),
+        "files": [schemas.write(docs)],
+    }
+    nodes = navigation.tree(generated)
+    navigation.check(nodes, [*written, *(page for kind in generated.values() for page in kind)])
     front = docs / "index.md"
     link = '<a class="app-link" href="app/index.html">Plan in this browser</a>' if with_app else ""
     front.write_text(front.read_text(encoding="utf-8").replace(_APP_MARK, link), encoding="utf-8")
@@ -112,8 +123,6 @@ def render(work: Path) -> None:
 def _with_app(into: Path, app: Path | None) -> None:
     """Puts the page in which the planner runs into the site."""
     if app is not None:
-        if not (app / "index.html").is_file():
-            raise PagesError(f"{app} has no index.html; python web/build.py -o {app} makes it")
         shutil.copytree(app, into)
         return
     words = [sys.executable, str(HERE / "build.py"), "-o", str(into)]
@@ -132,8 +141,9 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "site", help="the folder")
-    parser.add_argument("--app", type=Path, help="a folder that web/build.py built")
-    parser.add_argument("--no-app", action="store_true", help="leave the app out")
+    of_app = parser.add_mutually_exclusive_group()
+    of_app.add_argument("--app", type=Path, help="a folder that web/build.py built")
+    of_app.add_argument("--no-app", action="store_true", help="leave the app out")
     given = parser.parse_args()
     if missing := [name for name in BUILDER if find_spec(name) is None]:
         sys.exit(f"error: {', '.join(missing)} cannot be imported; pip install '.[docs]'")
@@ -141,6 +151,8 @@ def main() -> None:
         count = build(given.output.resolve(), given.app, with_app=not given.no_app)
     except PagesError as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
     print(f"{given.output}: {count} pages; any static server serves it, or planner web")
 
 

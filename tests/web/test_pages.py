@@ -57,7 +57,9 @@ def test_files_that_pages_link_to_are_copied(part: Part, tmp_path: Path) -> None
 
 def test_every_page_stands_in_the_navigation_once(part: Part, tmp_path: Path) -> None:
     navigation = part("pages.navigation")
-    nodes = navigation.tree([], [], [], "schemas.md")
+    nodes = navigation.tree(
+        {"files": ["schemas.md"], "commands": [], "python": [], "records": []}
+    )
     written = [*part("pages.sources").copy(tmp_path), "schemas.md"]
     navigation.check(nodes, written)
     assert next(iter(navigation.placed(nodes))) == "index.md"

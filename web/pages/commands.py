@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import typer
 from typer.main import get_command
 
-from pages.markup import code, table
+from pages.markup import code, prose, table
 from planner.cli.main import app
 
 _EXAMPLE = re.compile(r"\bplanner [a-z]")
@@ -73,7 +72,7 @@ def _parts(text: str) -> tuple[str, str]:
     lines = [line.strip() for line in listed.splitlines()]
     found = [line[match.start() :] for line in lines if (match := _EXAMPLE.search(line))]
     paragraphs = [" ".join(part.split()) for part in said.split("\n\n") if part.strip()]
-    return "\n\n".join(f"<p>{escape(part)}</p>" for part in paragraphs), "\n".join(found)
+    return "\n\n".join(f"<p>{prose(part)}</p>" for part in paragraphs), "\n".join(found)
 
 
 def _row(one: Any) -> tuple[str, str]:
@@ -83,7 +82,7 @@ def _row(one: Any) -> tuple[str, str]:
     else:
         value = f" {one.metavar}" if one.metavar else ""
         written = code(f"{', '.join([*one.opts, *one.secondary_opts])}{value}")
-    meaning = escape(one.help or "")
+    meaning = prose(one.help or "")
     default = one.default
     if isinstance(default, str | int | float) and not isinstance(default, bool) and default != "":
         meaning += f" (default: {code(str(default))})"

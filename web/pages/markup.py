@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -21,6 +22,11 @@ def code(text: str) -> str:
 def link(text: str, target: str) -> str:
     """A link, as HTML."""
     return f'<a href="{escape(target)}">{escape(text)}</a>'
+
+
+def prose(text: str) -> str:
+    """Words of a docstring or a help text as HTML; what stands in backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def plain(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pages import PagesError
@@ -16,63 +16,82 @@ class UnplacedError(PagesError):
     """Pages that stand nowhere, or twice, or that are not there."""
 
 
-def tree(commands: list[str], python: list[str], lists: list[str], schemas: str) -> Tree:
-    """The navigation; generated pages are given, written ones stand here."""
-    return [
-        {"Start": [
-            "index.md", {"The first plan, in ten minutes": "start.md"}, {"A tour": "tour.md"},
-            {"In the browser": "browser.md"},
+TREE: Tree = [
+    {"Start": [
+        "index.md", {"The first plan, in ten minutes": "start.md"}, {"A tour": "tour.md"},
+        {"In the browser": "browser.md"},
+    ]},
+    {"Guides": [
+        {"Train": [
+            {"Pre-train on NVIDIA": "guides/nvidia.md"}, {"Pre-train on TPU": "guides/tpu.md"},
+            {"Pre-train on AMD": "guides/amd.md"}, "fine-tuning.md",
+            {"From config.json to a running command": "launch.md"},
+            {"Read your own launch": "launches.md"}, "export.md", "uneven.md",
         ]},
-        {"Guides": [
-            {"Train": [
-                {"Pre-train on NVIDIA": "guides/nvidia.md"}, {"Pre-train on TPU": "guides/tpu.md"},
-                {"Pre-train on AMD": "guides/amd.md"}, "fine-tuning.md",
-                {"From config.json to a running command": "launch.md"},
-                {"Read your own launch": "launches.md"}, "export.md", "uneven.md",
-            ]},
-            {"Decide": [
-                {"Buy a cluster": "guides/buy-a-cluster.md"},
-                {"Days and money, with failures": "goodput.md"}, "what-if.md", "explain.md",
-                "report.md",
-            ]},
-            {"Design": [
-                {"Design a chip": "guides/design-a-chip.md"}, "fewer-big-chips.md", "ridgeline.md",
-                {"Which topologies": "model/topologies.md"}, {"Collectives": [
-                    "collectives.md", "collectives/planner.md", "collectives/simulation.md",
-                    "collectives/scaling.md", "collectives/export.md", "collectives/nccl.md",
-                ]},
-            ]},
-            {"Your own machines and models": [
-                {"Calibrate from one node": "guides/one-node.md"}, "calibration.md",
-                "my-cluster.md", "models.md", "models-types.md",
+        {"Decide": [
+            {"Buy a cluster": "guides/buy-a-cluster.md"},
+            {"Days and money, with failures": "goodput.md"}, "what-if.md", "explain.md",
+            "report.md",
+        ]},
+        {"Design": [
+            {"Design a chip": "guides/design-a-chip.md"}, "fewer-big-chips.md", "ridgeline.md",
+            {"Which topologies": "model/topologies.md"}, {"Collectives": [
+                "collectives.md", "collectives/planner.md", "collectives/simulation.md",
+                "collectives/scaling.md", "collectives/export.md", "collectives/nccl.md",
             ]},
         ]},
-        {"How it works": [
-            {"The model": [
-                "model/README.md", "model/time.md", "model/pipeline.md", "model/network.md",
-                "model/memory.md", "model/energy.md", "model/within-chip.md", "model/goodput.md",
-            ]},
-            {"The proof": ["model/search.md", "uneven/side_by_side.md", "uneven/performance.md"]},
-            {"The accuracy": [
-                "accuracy.md", "accuracy/split.md", "accuracy/sources.md", "model/uncertainty.md",
-                "launch-corpus.md", "peers.md", "performance.md",
-            ]},
+        {"Your own machines and models": [
+            {"Calibrate from one node": "guides/one-node.md"}, "calibration.md",
+            "my-cluster.md", "models.md", "models-types.md",
         ]},
-        {"Reference": [
-            {"Commands": commands}, {"Python": python},
-            {"Files": ["files.md", schemas, "json.md"]}, {"Records": lists}, "migration.md",
-            "changelog.md",
+    ]},
+    {"How it works": [
+        {"The model": [
+            "model/README.md", "model/time.md", "model/pipeline.md", "model/network.md",
+            "model/memory.md", "model/energy.md", "model/within-chip.md", "model/goodput.md",
         ]},
-        {"Extending": [
-            "architecture.md", "extending/framework.md", "extending/objective.md",
-            "extending/schedule.md", "contributing.md",
+        {"The proof": ["model/search.md", "uneven/side_by_side.md", "uneven/performance.md"]},
+        {"The accuracy": [
+            "accuracy.md", "accuracy/split.md", "accuracy/sources.md", "model/uncertainty.md",
+            "launch-corpus.md", "peers.md", "performance.md",
         ]},
-        {"Glossary": "glossary.md"},
-        {"Reproduced": [
-            "reproduce.md", "rack/zero.md", "rack/parallelism.md", "rack/solve.md",
-            "model/limits.md",
-        ]},
-    ]  # fmt: skip
+    ]},
+    {"Reference": [
+        {"Commands": ["<commands>"]}, {"Python": ["<python>"]},
+        {"Files": ["files.md", "<files>", "json.md"]}, {"Records": ["<records>"]}, "migration.md",
+        "changelog.md",
+    ]},
+    {"Extending": [
+        "architecture.md", "extending/framework.md", "extending/objective.md",
+        "extending/schedule.md", "contributing.md",
+    ]},
+    {"Glossary": "glossary.md"},
+    {"Reproduced": [
+        "reproduce.md", "rack/zero.md", "rack/parallelism.md", "rack/solve.md",
+        "model/limits.md",
+    ]},
+]  # fmt: skip
+"""The navigation; generated pages go where the name of their kind stands, as in `<commands>`."""
+
+
+def tree(generated: Mapping[str, list[str]]) -> Tree:
+    """The navigation with generated pages, by the name of their kind."""
+    return _filled(TREE, {f"<{kind}>": pages for kind, pages in generated.items()})
+
+
+def _filled(nodes: Tree, generated: Mapping[str, list[str]]) -> Tree:
+    filled: Tree = []
+    for node in nodes:
+        if isinstance(node, str):
+            filled += generated.get(node, [node])
+            continue
+        filled.append(
+            {
+                title: inner if isinstance(inner, str) else _filled(inner, generated)
+                for title, inner in node.items()
+            }
+        )
+    return filled
 
 
 def placed(nodes: Iterable[Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import hardware_db
 import models_db
-from pages.markup import code, link, plain, table
+from pages.markup import code, link, plain, prose, table
 from planner.base.units import plain as shortened
 
 
@@ -95,7 +95,7 @@ def _page(folder: str, title: str, head: str, rows: list[Shown], urls: dict[str,
             "" if row.unit == "1" else escape(row.unit), row.kind,
             " ".join(f'<a href="#source-{order[text]}">[{order[text]}]</a>'
                      for text in row.sources),
-            escape(row.note),
+            prose(row.note),
         )
         for row in rows
     ]  # fmt: skip

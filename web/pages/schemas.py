@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from pages.markup import code, link, table
+from pages.markup import code, link, prose, table
 from planner.cli.databases import schema
 
 
@@ -33,7 +32,7 @@ def write(into: Path) -> str:
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
         said = " ".join((one.get("description") or "").partition("\n\n")[0].split())
         address = link(f"{name}.json", f"../schemas/{name}.json")
-        parts.append(f"\n## {name}\n\n<p>{escape(said)} {address}</p>\n\n{_fields(one)}")
+        parts.append(f"\n## {name}\n\n<p>{prose(said)} {address}</p>\n\n{_fields(one)}")
     (into / "reference" / "schemas.md").write_text("\n".join(parts), encoding="utf-8")
     return "reference/schemas.md"
 
@@ -42,7 +41,7 @@ def _fields(one: dict[str, Any]) -> str:
     """The fields of the outermost mapping."""
     needed = one.get("required", ())
     rows = [
-        (code(name), "yes" if name in needed else "", escape(_said(field)))
+        (code(name), "yes" if name in needed else "", prose(_said(field)))
         for name, field in one.get("properties", {}).items()
     ]
     return table(("field", "needed", "meaning"), rows) if rows else ""
