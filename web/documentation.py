@@ -78,7 +78,7 @@ def write(work: Path, *, with_app: bool) -> list[str]:
     Returns:
         The pages, as paths below `docs`.
     """
-    from pages import commands, modules, navigation, records, schemas, sources  # noqa: PLC0415
+    from pages import commands, modules, navigation, notebooks, records, schemas, sources  # noqa: PLC0415
 
     docs = work / "docs"
     docs.mkdir()
@@ -88,6 +88,7 @@ def write(work: Path, *, with_app: bool) -> list[str]:
         "records": records.write(docs),
         "python": modules.write(docs),
         "files": [schemas.write(docs)],
+        "notebooks": notebooks.write(docs),
     }
     nodes = navigation.tree(generated)
     navigation.check(nodes, [*written, *(page for kind in generated.values() for page in kind)])

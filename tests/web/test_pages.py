@@ -34,6 +34,7 @@ def part(monkeypatch: pytest.MonkeyPatch) -> Part:
     ("docs/model/time.md", "[a](../rack/zero.md)", "[a](../rack/zero.md)"),
     ("docs/export.md", "[the readme](../README.md#racks)", "[the readme](tour.md#racks)"),
     ("README.md", "[a](docs/launch.md) [b](CHANGELOG.md)", "[a](launch.md) [b](changelog.md)"),
+    ("docs/index.md", "[a](notebooks/1-first-plan.ipynb)", "[a](notebooks/1-first-plan.md)"),
     ("README.md", "[over two\nlines](docs/launch.md)", "[over two\nlines](launch.md)"),
     ("README.md", "![a](docs/pictures/plan.svg)", "![a](pictures/plan.svg)"),
     ("README.md", "[a](https://example.org/docs) [b](#racks)",
@@ -58,7 +59,7 @@ def test_files_that_pages_link_to_are_copied(part: Part, tmp_path: Path) -> None
 def test_every_page_stands_in_the_navigation_once(part: Part, tmp_path: Path) -> None:
     navigation = part("pages.navigation")
     nodes = navigation.tree(
-        {"files": ["schemas.md"], "commands": [], "python": [], "records": []}
+        {"files": ["schemas.md"], "commands": [], "python": [], "records": [], "notebooks": []}
     )
     written = [*part("pages.sources").copy(tmp_path), "schemas.md"]
     navigation.check(nodes, written)

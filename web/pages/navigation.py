@@ -19,7 +19,7 @@ class UnplacedError(PagesError):
 TREE: Tree = [
     {"Start": [
         "index.md", {"The first plan, in ten minutes": "start.md"}, {"A tour": "tour.md"},
-        {"In the browser": "browser.md"},
+        {"In the browser": "browser.md"}, {"From Python: notebooks": ["<notebooks>"]},
     ]},
     {"Guides": [
         {"Train": [

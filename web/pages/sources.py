@@ -37,11 +37,11 @@ def copy(into: Path) -> list[str]:
 
 
 def place(name: str) -> str:
-    """Where on the site a file of the repository is; files that are no pages are below `files`."""
+    """Where on the site a file of the repository is; what is no page is below `files`."""
     if name in ELSEWHERE:
         return ELSEWHERE[name]
     if name.startswith("docs/"):
-        return name.removeprefix("docs/")
+        return re.sub(r"\.ipynb$", ".md", name.removeprefix("docs/"))
     return f"files/{name}" if Path(name).suffix not in ("", ".cff") else f"files/{name}.txt"
 
 
