@@ -38,9 +38,9 @@ class PlanResult(Shown):
         plan: The plan.
         levels: Mesh axis to the network levels that its groups cross, innermost first.
         torus: Which mesh axes each physical axis of a torus serves, in words; empty elsewhere.
-        step_time_s, energy_per_step_j, power_per_chip_w, memory_per_chip_bytes, mfu, hfu,
-        tokens_per_s: As in `planner.cost.breakdown.Breakdown`; energy and power are node and
-            fabric, IT side (PUE 1); memory is the fullest stage without the reserve.
+        step_time_s, mfu, hfu, tokens_per_s: As in `planner.cost.breakdown.Breakdown`.
+        energy_per_step_j, power_per_chip_w: Node and fabric, IT side (PUE 1).
+        memory_per_chip_bytes: Of the fullest stage without the reserve.
         energy_low_j, energy_high_j: 80 % interval: 10 % and 90 % quantiles, from the errors of
             power and, where times are predictions, of the step time.
         boundaries: Energy and power of chips, nodes, nodes with fabric, and facility.

@@ -1,0 +1,96 @@
+"""The site in a browser: search, both colours, a phone, its way to the planner, no other host.
+
+`python web/documentation.py` builds it, and PLANNER_SITE names the folder; `.ci/run` does both.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.web.serving import server_of
+
+CHIP = "reference/chips/h100-sxm5-80.html"
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    given = os.environ.get("PLANNER_SITE")
+    if not given:
+        pytest.skip("PLANNER_SITE names no folder that python web/documentation.py built")
+    return Path(given)
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
+    server = server_of(folder, 0)
+    with server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture
+def site(browser: Any, address: str) -> Iterator[Any]:
+    """Opens a page; no request may leave the server, nothing may complain."""
+    problems: list[str] = []
+    contexts: list[Any] = []
+
+    def open_page(place: str, width: int = 1280, scheme: str = "light") -> Any:
+        view = {"width": width, "height": 800}
+        context = browser.new_context(viewport=view, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+
+        def asked(request: Any) -> None:
+            if not request.url.startswith((address, "blob:", "data:")):
+                problems.append(f"asks for {request.url}")
+
+        context.on("request", asked)
+        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(f"fails: {error}"))
+        page.goto(address + place)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def test_the_search_finds_a_chip(site: Any) -> None:
+    page = site("index.html")
+    page.keyboard.press("/")
+    page.keyboard.type("mi300x")
+    page.locator('a[href*="reference/chips/mi300x.html"]').first.click()
+    page.wait_for_url("**/reference/chips/mi300x.html*")
+    assert page.locator("h1").inner_text().startswith("AMD")
+
+
+def test_the_front_page_leads_to_the_planner(site: Any, folder: Path) -> None:
+    page = site("index.html")
+    links = page.locator('a[href$="app/index.html"]')
+    assert links.count() == (folder / "app").is_dir()
+    if links.count():
+        links.click()
+        page.locator("#f-model").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_in_both_colours(site: Any, scheme: str) -> None:
+    for place in ("index.html", "tour.html", CHIP, "reference/commands/solve.html"):
+        page = site(place, width=360, scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, place
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    light = sum(map(float, colour.strip("rgba()").split(",")[:3])) > 3 * 128
+    assert light == (scheme == "light")
+
+
+def test_pictures_are_shown(site: Any) -> None:
+    page = site("ridgeline.html")
+    widths = page.evaluate("[...document.querySelectorAll('main img')].map(i => i.naturalWidth)")
+    assert len(widths) >= 5
+    assert min(widths) > 0

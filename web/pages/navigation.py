@@ -1,0 +1,130 @@
+"""Where each page stands: by what a reader wants."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pages import PagesError
+
+Tree = list[Any]
+"""Pages, and mappings of one title to a page or to such a list."""
+
+
+class UnplacedError(PagesError):
+    """Pages that stand nowhere, or twice, or that are not there."""
+
+
+TREE: Tree = [
+    {"Start": [
+        "index.md", {"The first plan, in ten minutes": "start.md"}, {"A tour": "tour.md"},
+        {"In the browser": "browser.md"}, {"From Python: notebooks": ["<notebooks>"]},
+    ]},
+    {"Guides": [
+        {"Train": [
+            {"Pre-train on NVIDIA": "guides/nvidia.md"}, {"Pre-train on TPU": "guides/tpu.md"},
+            {"Pre-train on AMD": "guides/amd.md"}, "fine-tuning.md",
+            {"From config.json to a running command": "launch.md"},
+            {"Read your own launch": "launches.md"}, "export.md", "uneven.md",
+        ]},
+        {"Decide": [
+            {"Buy a cluster": "guides/buy-a-cluster.md"},
+            {"Days and money, with failures": "goodput.md"}, "what-if.md", "explain.md",
+            "report.md",
+        ]},
+        {"Design": [
+            {"Design a chip": "guides/design-a-chip.md"}, "fewer-big-chips.md", "ridgeline.md",
+            {"Which topologies": "model/topologies.md"}, {"Collectives": [
+                "collectives.md", "collectives/planner.md", "collectives/simulation.md",
+                "collectives/scaling.md", "collectives/export.md", "collectives/nccl.md",
+            ]},
+        ]},
+        {"Your own machines and models": [
+            {"Calibrate from one node": "guides/one-node.md"}, "calibration.md",
+            "my-cluster.md", "models.md", "models-types.md",
+        ]},
+    ]},
+    {"How it works": [
+        {"The model": [
+            "model/README.md", "model/time.md", "model/pipeline.md", "model/network.md",
+            "model/memory.md", "model/energy.md", "model/within-chip.md", "model/goodput.md",
+        ]},
+        {"The proof": ["model/search.md", "uneven/side_by_side.md", "uneven/performance.md"]},
+        {"The accuracy": [
+            "accuracy.md", "accuracy/split.md", "accuracy/sources.md", "model/uncertainty.md",
+            "launch-corpus.md", "peers.md", "performance.md",
+        ]},
+    ]},
+    {"Reference": [
+        {"Commands": ["<commands>"]}, {"Python": ["<python>"]},
+        {"Files": ["files.md", "<files>", "json.md"]}, {"Records": ["<records>"]}, "migration.md",
+        "changelog.md",
+    ]},
+    {"Extending": [
+        "architecture.md", "extending/framework.md", "extending/objective.md",
+        "extending/schedule.md", "contributing.md",
+    ]},
+    {"Glossary": "glossary.md"},
+    {"Reproduced": [
+        "reproduce.md", "rack/zero.md", "rack/parallelism.md", "rack/solve.md",
+        "model/limits.md",
+    ]},
+]  # fmt: skip
+"""The navigation; generated pages go where the name of their kind stands, as in `<commands>`."""
+
+
+def tree(generated: Mapping[str, list[str]]) -> Tree:
+    """The navigation with generated pages, by the name of their kind."""
+    return _filled(TREE, {f"<{kind}>": pages for kind, pages in generated.items()})
+
+
+def _filled(nodes: Tree, generated: Mapping[str, list[str]]) -> Tree:
+    filled: Tree = []
+    for node in nodes:
+        if isinstance(node, str):
+            filled += generated.get(node, [node])
+            continue
+        filled.append(
+            {
+                title: inner if isinstance(inner, str) else _filled(inner, generated)
+                for title, inner in node.items()
+            }
+        )
+    return filled
+
+
+def placed(nodes: Iterable[Any]) -> Iterator[str]:
+    """All pages of a navigation, in order."""
+    for node in nodes:
+        if isinstance(node, str):
+            yield node
+        else:
+            for inner in node.values():
+                yield from placed([inner] if isinstance(inner, str) else inner)
+
+
+def check(nodes: Tree, written: Iterable[str]) -> None:
+    """Whether each written page stands in the navigation once, and nothing else does.
+
+    Raises:
+        UnplacedError: One does not.
+    """
+    found, there = [*placed(nodes)], set(written)
+    lines = [f"{page}: stands nowhere in web/pages/navigation.py" for page in there - set(found)]
+    lines += [f"{page}: web/pages/navigation.py names it, nobody wrote it"
+              for page in set(found) - there]  # fmt: skip
+    lines += [f"{page}: stands in web/pages/navigation.py {found.count(page)} times"
+              for page in set(found) if found.count(page) > 1]  # fmt: skip
+    if lines:
+        raise UnplacedError("\n".join(sorted(lines)))
+
+
+def as_toml(node: Any) -> str:
+    """A navigation as a value of TOML."""
+    if isinstance(node, str):
+        return json.dumps(node, ensure_ascii=False)
+    if isinstance(node, dict):
+        inside = ", ".join(f"{as_toml(key)} = {as_toml(value)}" for key, value in node.items())
+        return f"{{ {inside} }}"
+    return f"[{', '.join(map(as_toml, node))}]"
