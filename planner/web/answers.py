@@ -50,9 +50,10 @@ class Answers:
             on_progress: Called with (what, done, of) while the search runs.
 
         Returns:
-            `command`, the same on a command line (empty: none can be written), and one of: `errors`, a line each; `lacks`, the
-            package that a browser does not have, with `reason`; or `answer`, a number for `page`
-            and `files`, with `html`, `status`, `title`, `plans` (of the front) and `targets`.
+            `command`, the same on a command line (empty: none can be written), and one of:
+            `errors`, a line each; `lacks`, the package that a browser does not have, with
+            `reason`; or `answer`, a number for `page` and `files`, with `html`, `status`, `plans`
+            (of the front), `best` (which of them) and `targets`.
         """
         try:
             fields = fields_in(texts, self._folder)
