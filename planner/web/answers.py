@@ -14,6 +14,7 @@ from planner.frameworks.registry import TARGETS
 from planner.question.asked import BY_NAME, Asked
 from planner.question.asked.flags import field_in, flags_of
 from planner.question.request import request_from
+from planner.web.form import OTHER_PAGES
 
 if TYPE_CHECKING:
     from planner.base.progress import Progress
@@ -49,13 +50,24 @@ class Answers:
             on_progress: Called with (what, done, of) while the search runs.
 
         Returns:
-            `command`, the same on a command line, and one of: `errors`, a line each; `lacks`, the
-            package that a browser does not have, with `reason`; or `answer`, a number for `page`
-            and `files`, with `html`, `status`, `title`, `plans` (of the front) and `targets`.
+            `command`, the same on a command line (empty: none can be written), and one of:
+            `errors`, a line each; `lacks`, the package that a browser does not have, with
+            `reason`; or `answer`, a number for `page` and `files`, with `html`, `status`, `plans`
+            (of the front), `best` (which of them) and `targets`.
         """
-        fields = fields_in(texts, self._folder)
-        asked = {"command": _command(fields, self._folder)}
-        return asked | _tried(lambda: self._answered(fields, on_progress))
+        try:
+            fields = fields_in(texts, self._folder)
+        except PlannerError as error:
+            return {"command": "", "errors": str(error).splitlines()}
+        command = _command(fields, self._folder)
+        return {"command": command} | self._named(lambda: self._answered(fields, on_progress))
+
+    def _named(self, answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """An answer, or why there is none, with files named as the command names them."""
+        found = _tried(answer)
+        if "errors" in found:
+            found["errors"] = [line.replace(f"{self._folder}/", "") for line in found["errors"]]
+        return found
 
     def page(self, answer: int) -> dict[str, Any]:
         """The page of `planner report` about an answer of `ask`: `page`, or as there `errors`."""
@@ -87,6 +99,9 @@ class Answers:
         from planner.answers.api import solve_request  # noqa: PLC0415  (numpy; the form is there first)
         from planner.report.pages.notebook import solve_html  # noqa: PLC0415
 
+        for name in fields:
+            if name in OTHER_PAGES:
+                raise InputError(f"{name}: this page does not ask it; the command line does")
         result = solve_request(request_from(fields), on_progress)
         self._last += 1
         self._kept[self._last] = result
@@ -131,8 +146,14 @@ def _read(field: Asked, given: Any, folder: Path) -> Any:
 
 
 def _command(fields: Mapping[str, Any], folder: Path) -> str:
-    """The same question on a command line, where files lie in the folder that it is typed in."""
-    words = [word.removeprefix(f"{folder}/") for word in flags_of(fields)]
+    """The same question on a command line, where files lie in the folder that it is typed in.
+
+    Empty where a field cannot be written as a flag; what is wrong with it, its answer says.
+    """
+    try:
+        words = [word.removeprefix(f"{folder}/") for word in flags_of(fields)]
+    except ValueError:
+        return ""
     return shlex.join(["planner", "solve", *words])
 
 

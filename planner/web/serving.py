@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,14 @@ class _Files(SimpleHTTPRequestHandler):
         """Nothing is said of each request."""
 
 
+class _Server(ThreadingHTTPServer):
+    """A server to which it is no error that a browser ends what it no longer wants."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def server_of(folder: Path, port: int) -> ThreadingHTTPServer:
     """A server that is bound and not started.
 
@@ -46,9 +55,7 @@ def server_of(folder: Path, port: int) -> ThreadingHTTPServer:
             f"folder: {folder} has no index.html; build it with: python web/build.py -o {folder}"
         )
     try:
-        return ThreadingHTTPServer(
-            (_LOOPBACK, port), functools.partial(_Files, directory=str(folder))
-        )
+        return _Server((_LOOPBACK, port), functools.partial(_Files, directory=str(folder)))
     except OSError as error:
         raise InputError(
             f"port: {port} cannot be used ({error.strerror}); take another, or 0 for a free one"

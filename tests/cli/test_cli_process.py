@@ -99,9 +99,18 @@ def test_json_loads_no_terminal_library() -> None:
 
 
 def test_importing_the_package_is_cheap() -> None:
-    code = f"import sys, planner; print([m for m in sys.modules if m in {HEAVY!r}])"
+    """The budget is one of modules: seconds depend on the machine."""
+    code = (
+        "import json, sys\n"
+        "before = set(sys.modules)\n"
+        "import planner\n"
+        "print(json.dumps([*set(sys.modules) - before]))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    loaded = json.loads(done.stdout)
+    assert not {*HEAVY} & {*loaded}
+    assert sum(name.partition(".")[0] == "planner" for name in loaded) <= 6
+    assert len(loaded) <= 40  # with those of Python: 36 under 3.11 and 3.12, 25 under 3.13
 
 
 def test_the_installed_script_runs_from_any_folder(tmp_path: Path) -> None:

@@ -64,6 +64,30 @@ def test_a_mistake_is_said_with_its_command(answers: Answers) -> None:
     )
 
 
+@each(
+    "field, text, said",
+    [
+        ("modle", "x", "modle: unknown field; did you mean 'model'?"),
+        ("set", "memory.bandwidth", "set: 'memory.bandwidth' is not PATH=VALUE"),
+        ("fix", "foo", "fix: 'foo' is not of the form FIELD=VALUES"),
+        ("phases", "0.5T:batch=4Mi", "phases: this page does not ask it; the command line does"),
+        ("model", 'a: [1\nb: "<script>"', "model.yaml: line 2: not valid YAML"),
+        ("chips", "9" * 1_000_000, "chips: a number of 1,000,000 digits is too long"),
+    ],
+)
+def test_what_an_address_may_say(answers: Answers, field: str, text: str, said: str) -> None:
+    """One line, no traceback, and nothing of where the page keeps files."""
+    found = answers.ask(ASKED | {field: text})
+    assert found["errors"][0].startswith(said), found["errors"]
+    assert "answer" not in found
+
+
+def test_names_are_text_in_the_page(answers: Answers) -> None:
+    found = answers.ask(ASKED | {"hardware": "like: h100-sxm5-80\nname: <img src=x>\n"})
+    assert "&lt;img" in found["html"]
+    assert "<img" not in found["html"] + answers.page(found["answer"])["page"]
+
+
 def test_what_takes_a_package_that_is_not_there(
     answers: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

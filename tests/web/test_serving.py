@@ -36,3 +36,17 @@ def test_a_folder_without_a_page(tmp_path: Path) -> None:
     assert refused("web", tmp_path) == [
         f"folder: {tmp_path} has no index.html; build it with: python web/build.py -o {tmp_path}"
     ]
+
+
+def test_a_reader_who_leaves_is_no_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A page that is loaded again in the middle ends its connections; others are errors still."""
+    (tmp_path / "index.html").write_text("<p>here")
+    with server_of(tmp_path, 0) as server:
+        for error, said in ((ConnectionResetError(), False), (ValueError(), True)):
+            try:
+                raise error
+            except (ConnectionError, ValueError):
+                server.handle_error(None, ("127.0.0.1", 1))
+            assert bool(capsys.readouterr().err) == said

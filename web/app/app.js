@@ -1,4 +1,6 @@
 // The page: a form made from form.json, a worker that answers, and what is shown of its answers.
+import { framed, kept as keepFiles } from "./kept.js";
+
 const $ = (id) => document.getElementById(id);
 const state = $("state");
 let worker = null;
@@ -6,6 +8,8 @@ let ready = false;
 let asked = 0;
 let kept = null; // the section that stays beside the next answer
 let boot = 0; // answers of an earlier worker are gone with it
+let lost = false; // the worker does not start
+let turn = 0; // of the question that is asked now; what an earlier one says is not shown
 const waiting = new Map();
 
 // The worker
@@ -13,9 +17,10 @@ const waiting = new Map();
 function start() {
   boot += 1;
   ready = false;
-  worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-  worker.onmessage = ({ data }) => heard(data);
-  worker.onerror = (event) => broken(event.message || "the worker does not start");
+  const mine = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+  mine.onmessage = ({ data }) => mine === worker && heard(data); // one that was stopped is not heard
+  mine.onerror = (event) => mine === worker && broken(event.message || "the worker does not start");
+  worker = mine;
 }
 
 function heard(data) {
@@ -34,6 +39,7 @@ function heard(data) {
 }
 
 function broken(why) {
+  lost = true;
   say(`The planner does not start in this browser: ${why}`);
   for (const { reject } of waiting.values()) reject(new Error(why));
   waiting.clear();
@@ -170,10 +176,15 @@ function fields() {
 // The question in the address
 
 function written(asked) {
-  history.replaceState(null, "", `#${new URLSearchParams(asked)}`);
+  try {
+    history.replaceState(null, "", `#${new URLSearchParams(asked)}`);
+  } catch {
+    // longer than an address may be: answered all the same
+  }
 }
 
 function linked() {
+  if (location.hash && !location.hash.includes("=")) return; // a place on the page
   const asked = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   const boxes = [...$("question").querySelectorAll("[id^=f-]")];
   for (const box of boxes) {
@@ -186,22 +197,26 @@ function linked() {
     panel.open = [...panel.querySelectorAll("[name]")].some((box) => asked[box.name]);
     if (panel.open) $("more").open = true;
   }
-  if (unknown.length) say(`The address has a field that is not known: ${unknown.join(", ")}.`);
-  else if (Object.keys(asked).length) solve();
+  if (Object.keys(asked).length) solve(unknown.length ? asked : fields()); // which says what is meant
 }
 
 // Answers
 
-async function solve() {
-  const question = fields();
+async function solve(question) {
+  if ($("solve").disabled) stop(); // an address was followed while a question is answered
   written(question);
+  turn += 1;
+  const mine = turn;
   busy(true);
   say(ready ? "Solving." : "The planner is loaded first; the question is asked then.");
   const section = fresh();
   try {
-    show(section, question, await ask("ask", { fields: question }));
+    const found = await ask("ask", { fields: question });
+    if (mine !== turn) return;
+    show(section, question, found);
     say("Done.");
   } catch (error) {
+    if (mine !== turn) return;
     fail(section, error);
   }
   busy(false);
@@ -215,7 +230,8 @@ function busy(on) {
 function fresh() {
   const section = $("answer").content.firstElementChild.cloneNode(true);
   const places = $("answers");
-  places.replaceChildren(...(kept ? [kept, section] : [section]));
+  for (const other of [...places.children]) if (other !== kept) other.remove();
+  places.append(section); // what is kept stays where it is: its report would load again
   places.classList.toggle("two", Boolean(kept));
   section.dataset.boot = boot;
   section.hidden = true;
@@ -239,6 +255,7 @@ function show(section, question, found) {
   section.hidden = false;
   part("h2").textContent = [question.model, question.hardware, question.chips && `${question.chips} chips`]
     .filter((word) => word && !word.includes("\n")).join(" · ") || "Answer";
+  part(".command").hidden = !found.command;
   part("code").textContent = found.command;
   part(".copy").onclick = () => copy(found.command);
   part(".page").hidden = part(".export").hidden = !found.answer;
@@ -269,26 +286,25 @@ async function report(section, answer) {
   wait.textContent = "It is being drawn.";
   try {
     const found = await ask("page", { answer });
-    if (found.errors) throw new Error(found.errors.join(" "));
+    if (!found.page) throw new Error(found.reason || found.errors.join(" "));
     wait.remove();
     const save = element("button", { type: "button", textContent: "Save the page" });
     save.onclick = () => download("report.html", found.page, "text/html");
     place.querySelector(".save").append(save);
-    await framed(place, `answers/${boot}-${answer}.html`, found.page);
+    const choose = (hash) => chosen(section, hash);
+    const none = "The browser keeps no pages of this address (https is needed): save the page, and open it.";
+    if (!(await framed(place, found.page, choose))) place.querySelector(".save").append(` ${none}`);
     say("Done.");
   } catch (error) {
     wait.textContent = `It cannot be drawn: ${error.message}`;
   }
 }
 
-// The page has a policy of its own, so it comes as a document of its own: the service worker has it.
-async function framed(place, name, page) {
-  if (!navigator.serviceWorker) return;
-  await navigator.serviceWorker.ready;
-  const cache = await caches.open("planner-answers");
-  const headers = { "Content-Type": "text/html; charset=utf-8" };
-  await cache.put(new URL(name, location.href), new Response(page, { headers }));
-  place.append(element("iframe", { src: name, title: "The whole report" }));
+// The plan whose point was chosen in the picture of the front is the one to write files of.
+function chosen(section, hash) {
+  const row = section.querySelector(".row");
+  const number = hash.replace("#front-", "");
+  if ([...row.options].some((option) => option.value === number)) row.value = number;
 }
 
 async function files(section, answer) {
@@ -364,16 +380,23 @@ function stop() {
 
 $("question").onsubmit = (event) => {
   event.preventDefault();
-  solve();
+  solve(fields());
+};
+document.querySelector(".skip").onclick = (event) => {
+  event.preventDefault();
+  $("question").querySelector("input, select, textarea")?.focus();
 };
 $("stop").onclick = stop;
 $("keep").onclick = keep;
 $("find").oninput = find;
 window.onhashchange = linked;
-navigator.serviceWorker?.register("sw.js");
+keepFiles((take) => {
+  $("newer").hidden = false;
+  $("newer").querySelector("button").onclick = take;
+});
 start();
 fetch("form.json").then((response) => response.json()).then((form) => {
   build(form);
-  if (!ready) say("The form is there; the planner loads.");
+  if (!ready && !lost) say("The form is there; the planner loads.");
   linked();
 });

@@ -1,12 +1,17 @@
-// Keeps the page and its runtime for use without a network, and hands out the pages of answers.
+// Keeps the page and its runtime for use without a network, and hands out the reports of answers.
 importScripts("files.js"); // self.FILES: {version, names}
 const KEPT = `planner-${self.FILES.version}`;
-const ANSWERS = "planner-answers";
+const REPORTS = "planner-answers";
 
+// Past the browser's own cache, which may have files of an older build. It then waits for the tabs that
+// run the older one.
 self.addEventListener("install", (event) => {
-  event.waitUntil(
-    caches.open(KEPT).then((cache) => cache.addAll(self.FILES.names)).then(() => self.skipWaiting()),
-  );
+  const names = self.FILES.names.map((name) => new Request(name, { cache: "reload" }));
+  event.waitUntil(caches.open(KEPT).then((cache) => cache.addAll(names)));
+});
+
+self.addEventListener("message", (event) => {
+  if (event.data === "take") self.skipWaiting();
 });
 
 self.addEventListener("activate", (event) => {
@@ -18,9 +23,17 @@ self.addEventListener("activate", (event) => {
   );
 });
 
+async function found(request) {
+  for (const name of [KEPT, REPORTS]) {
+    const cache = await caches.open(name);
+    const kept = await cache.match(request, { ignoreSearch: true });
+    if (kept) return kept;
+  }
+  return fetch(request);
+}
+
 self.addEventListener("fetch", (event) => {
   const address = new URL(event.request.url);
   if (event.request.method !== "GET" || address.origin !== self.location.origin) return;
-  const found = caches.match(event.request, { ignoreSearch: true });
-  event.respondWith(found.then((kept) => kept || fetch(event.request)));
+  event.respondWith(found(event.request));
 });

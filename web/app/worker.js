@@ -11,6 +11,9 @@ async function bytes(name) {
 }
 
 const booted = (async () => {
+  if (typeof WebAssembly === "undefined") {
+    throw new Error("it has no WebAssembly, or that is turned off. The command line does without it.");
+  }
   const runtime = new URL("runtime/", import.meta.url).href;
   const [python, packages] = await Promise.all([
     loadPyodide({ indexURL: runtime }),
