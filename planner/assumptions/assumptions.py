@@ -120,9 +120,7 @@ class Assumptions:
     routing_bytes: Annotated[
         PerElement, "Bytes of routing per hidden element of each expert visited."
     ]
-    expert_bias_bytes: Annotated[
-        PerElement, "Bytes of adding biases to what experts give, per element of it."
-    ] = 0.0
+    expert_bias_bytes: Annotated[PerElement, "Bytes of adding biases to experts' results."] = 0.0
     exchange_efficiency: Annotated[
         Efficiency, "Share of the bandwidth that the all-to-all reaches."
     ]

@@ -116,9 +116,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     forward, backward = _with_scan(a, shapes, x, forward, backward, moe=moe)
     beside = shared_expert_s(a, operators, x.clock, trains_all=x.trains_all) or (None, None)
     forward, backward = map(partial(_exposed_experts, a), (forward, backward), beside)
-    keeps_routed = moe and x.selective == "up-projections"
-    again = memory - _routing_s(a, shapes, x) if keeps_routed else memory
-    backward += _recomputation(a, shapes, x, forward, linears, core, again)
+    backward += _recomputation(a, shapes, x, forward, linears, core, memory, moe=moe)
     if x.job.reference_passes:
         forward += _reference(x, forward, dropped, adapters + norms, widened)
     if shapes.blocks != 1.0:
@@ -293,6 +291,8 @@ def _recomputation(
     linears: MatmulSeconds,
     core: AttentionSeconds,
     memory: FloatArray,
+    *,
+    moe: bool,
 ) -> PassTimes:
     """What the backward pass computes again.
 
@@ -306,6 +306,8 @@ def _recomputation(
     left = left_out(shapes, stops_early=x.stops_early and x.trains_all)
     if x.selective != "core-attention":
         compute, moved = selected(shapes, x.selective, left) * linears.forward, memory
+        if moe and x.selective == "up-projections":
+            moved = memory - _routing_s(a, shapes, x)
     elif a.fused_attention:
         compute, moved = np.zeros_like(core.forward), np.zeros_like(core.forward)
     else:

@@ -81,13 +81,13 @@ def adapters_of(launch: LaunchSettings, *, defaults: bool) -> dict[str, Any]:
         return {}
     rank = first_of(launch, _RANKS)
     if rank not in launch.values:
-        launch.assume(rank, _RANK, "not said; that of TRL")
+        launch.assume(rank, _RANK, "not said; its trainer's")
     eights = is_true(launch, "load_in_8bit") or "8" in _bits(launch)
     if eights:
         launch.warnings.append("load_in_8bit: the answer counts frozen weights of 16 bits")
     dropout = launch.share("lora_dropout", 0.05 if defaults else 0.0)
     if defaults and "lora_dropout" not in launch.values:
-        launch.assume("lora_dropout", dropout, "the default of TRL")
+        launch.assume("lora_dropout", dropout, "the default of its trainer")
     return adapted(
         rank=launch.whole(rank, _RANK),
         targets=_matrices(launch, defaults=defaults),
@@ -141,7 +141,7 @@ def precision_of(launch: LaunchSettings, mixed: str, *, defaults: bool) -> str:
     if loaded or launch.values.get("bf16"):
         return loaded or "fp32"  # bf16 false, and nothing else
     own = "not said; transformers 5 loads weights in the format that they are stored in"
-    launch.assume("precision", "bf16", "the default of TRL" if defaults else own)
+    launch.assume("precision", "bf16", "the default of its trainer" if defaults else own)
     return "bf16"
 
 
