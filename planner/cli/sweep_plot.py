@@ -67,11 +67,10 @@ def plot(
 
       planner sweep plot study.db --x chips --y best.step_time_s --color model --plot lines.svg
 
-      planner sweep plot study.db --x best.step_time_s --y best.energy_per_step_j
-        --color hardware --plot front.html
+      planner sweep plot study.db --x best.mfu --y best.energy_per_step_j --plot front.html
 
-      planner sweep plot study.db --columns chips,best.mesh.tp,best.mfu --plot parallel.svg
-    """  # fmt: skip
+      planner sweep plot study.db --columns chips,best.mesh.tp,best.mfu --plot p.svg
+    """
     from planner.question.provenance import stamped  # noqa: PLC0415  (numpy; not for --help)
     from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
     from planner.report.tables.sweep import picture_view  # noqa: PLC0415

@@ -95,14 +95,14 @@ def test_that_fewer_take_less_energy_is_the_cost_of_a_plan() -> None:
     answer = package.solve(**question, chips=4096)
     fewer = "Fewer chips take less energy"
     (said,) = [line for line in answer.notes.caveats if line.startswith(fewer)]
-    assert "dp 8 x fsdp 128 x tp 2 on 2,048 takes 9.38 % less a step in 1.75x the time" in said
+    assert "dp 1024 x tp 2 on 2,048 takes 16.7 % less a step in 1.66x the time" in said
     assert answer.best is not None
-    plan = Plan(dp=8, fsdp=128, tp=2, sharding="zero3", micro_batch=1, sequence_parallel=True)
+    plan = Plan(dp=1024, tp=2, sharding="zero2", micro_batch=1, sequence_parallel=True)
     less = package.evaluate(plan, **question).result
     assert 1 - less.energy_per_step_j / answer.best.energy_per_step_j == pytest.approx(
-        0.0938, abs=5e-5
+        0.167, abs=5e-4
     )
-    assert less.step_time_s / answer.best.step_time_s == pytest.approx(1.75, abs=5e-3)
+    assert less.step_time_s / answer.best.step_time_s == pytest.approx(1.66, abs=5e-3)
     whole = package.solve(**question, chips_at_most=4096)
     assert min(one.energy_per_step_j for one in whole.front) <= less.energy_per_step_j
     assert not any("Fewer chips" in line for line in whole.notes.caveats)
@@ -115,10 +115,10 @@ def test_a_batch_that_chips_cannot_share_names_one_that_they_can() -> None:
     (said,) = [line for line in answer.notes.caveats if "do not divide" in line]
     assert said == (
         "512 sequences do not divide by 9, a factor of 72 chips: of 576 (--batch-tokens 4718592) "
-        "dp 72 takes 1.39x the tokens a second (a plan near this one)."
+        "dp 72 takes 1.44x the tokens a second (a plan near this one)."
     )
     better = package.solve(**question, batch_tokens=4718592)
-    assert better.require().tokens_per_s >= 1.385 * answer.require().tokens_per_s
+    assert better.require().tokens_per_s >= 1.435 * answer.require().tokens_per_s
     assert not any("do not divide" in line for line in better.notes.caveats)
     asked = package.solve(**question, batch_tokens=2**22)
     assert not any("do not divide" in line for line in asked.notes.caveats), "as it was asked"

@@ -67,7 +67,7 @@ def sections(page: str) -> list[str]:
 
 
 def test_an_answer_becomes_one_page_that_loads_nothing(tmp_path: Path) -> None:
-    answer = copy.deepcopy(answer_to("zero-bubble"))
+    answer = copy.deepcopy(answer_to("mixture of experts, GPU"))
     page = page_of(written(tmp_path, answer))
     assert sections(page) == [
         "plan", "breakdown", "binds", "front", "steps", "leaning", "memory", "timeline",

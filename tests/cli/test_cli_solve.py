@@ -132,7 +132,7 @@ def test_the_job_says_what_was_assumed(name: str) -> None:
 
 
 def test_a_front_of_one_point_says_that_this_is_proved_and_why() -> None:
-    answer = answer_to("mixture of experts, latent attention, TPU")
+    answer = answer_to("dense, TPU")
     assert len(answer["front"]["plans"]) == 1
     assert "single plan, proved" in answer["front"]["note"]
     assert "because" in answer["front"]["note"]

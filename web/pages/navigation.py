@@ -30,8 +30,8 @@ TREE: Tree = [
         ]},
         {"Decide": [
             {"Buy a cluster": "guides/buy-a-cluster.md"},
-            {"Days and money, with failures": "goodput.md"}, "what-if.md", "explain.md",
-            "report.md",
+            {"Days and money, with failures": "goodput.md"}, {"Sweeps": "sweep.md"},
+            {"A fleet of jobs": "fleet.md"}, "what-if.md", "explain.md", "report.md",
         ]},
         {"Design": [
             {"Design a chip": "guides/design-a-chip.md"}, "fewer-big-chips.md", "ridgeline.md",

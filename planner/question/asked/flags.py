@@ -9,8 +9,6 @@ from planner.base.errors import InputError
 from planner.base.messages import shortened, shown, too_long
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import Asked
-from planner.question.changes.texts import read_changes
-from planner.question.run.phases import read_phases
 
 
 def flags_of(fields: Mapping[str, Any]) -> list[str]:
@@ -32,10 +30,8 @@ def _flag(field: Asked, value: Any) -> list[str]:
     flag = f"--{field.name.replace('_', '-')}"
     if field.kind == "switch":
         return [flag if value else flag.replace("--", "--no-", 1)]
-    if field.kind == "changes":
-        return [word for text in read_changes(value) for word in (flag, text)]
-    if field.kind == "phases":
-        return [word for text in read_phases(value) for word in (flag, text)]
+    if field.kind in ("changes", "phases"):
+        return [word for text in _repeated(field, value) for word in (flag, text)]
     if field.kind in ("texts", "choices"):
         texts = _choices(value) if field.kind == "choices" else _several(value)
         return [word for text in texts for word in (flag, text)]
@@ -43,6 +39,15 @@ def _flag(field: Asked, value: Any) -> list[str]:
         return [flag, ",".join(f"{name}={_text(size)}" for name, size in value.items())]
     text = ",".join(_several(value))
     return [flag, text] if text else []
+
+
+def _repeated(field: Asked, value: Any) -> Sequence[str]:
+    """The texts of changes or phases."""
+    from planner.question.changes.texts import read_changes  # noqa: PLC0415  (pydantic; not for --help)
+    from planner.question.run.phases import read_phases  # noqa: PLC0415
+
+    texts: Sequence[str] = (read_changes if field.kind == "changes" else read_phases)(value)
+    return texts
 
 
 def _choices(values: Mapping[str, Any]) -> list[str]:
