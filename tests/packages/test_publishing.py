@@ -9,7 +9,9 @@ import planner
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PYTHON = "Programming Language :: Python :: "
-EXTRAS = ["browser", "chakra", "dataframe", "dev", "docs", "mutation", "sweep", "test", "viz"]
+EXTRAS = [
+    "browser", "chakra", "dataframe", "dev", "docs", "jobqueue", "mutation", "sweep", "test", "viz",
+]  # fmt: skip
 
 
 def read(name: str) -> str:
