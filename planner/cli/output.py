@@ -11,21 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from planner.base.messages import too_long
 from planner.base.progress import NotedProgress
 
 _QUIET_S = 0.7
 _SAID_S = 10.0
-
-
-def number(text: str | None) -> float | str | None:
-    """The number in a flag without a unit; text that is none, for the validation to refuse."""
-    if text is None or too_long(text):
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def print_json(fields: Any) -> None:
