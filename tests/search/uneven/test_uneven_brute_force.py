@@ -98,7 +98,7 @@ def test_bounds_and_columns_of_a_vision_tower_against_all_plans(seed: int) -> No
 
 def test_a_tower_as_long_as_half_of_the_model_is_a_stage_of_its_own() -> None:
     model = with_images(
-        cost_model(dense_model(4, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=16), 30
+        cost_model(dense_model(4, 384, 6, 6, 1536), "dgx-h100-ndr", global_batch=16), 30
     )
     fixed = {name: frozenset({1}) for name in ("tp", "cp", "dp", "fsdp", "interleave")}
     rows = rows_of(model, 2, pp=frozenset({2}), micro_batch=frozenset({1}), **fixed)

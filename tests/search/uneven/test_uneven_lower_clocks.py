@@ -60,7 +60,7 @@ def evaluated(
 
 def without_bubbles() -> tuple[CostModel, dict[str, frozenset[int]]]:
     """Unequal stages whose reductions are hidden by passes; nothing waits for the slowest stage."""
-    layers = dense_model(4, 1024, 8, 8, 4096)
+    layers = dense_model(4, 2048, 8, 8, 8192)
     model = cost_model(layers, "mi300x-8way", global_batch=2, framework="deepspeed", seq_len=4096)
     model = replace(model, assumptions=replace(model.assumptions, bubbles=False))
     fixed = {"pp": {2}, "tp": {1}, "cp": {1}, "ep": {1}, "micro_batch": {1}}
