@@ -88,7 +88,8 @@ def _link(match: re.Match[str], name: str, into: Path) -> str:
     known = path.as_posix() in ELSEWHERE or path.parts[0] == "docs"
     if not known and (path.suffix not in _SHOWN or (ROOT / path).is_dir()):
         return f"`{path.as_posix()}`"
-    if not known and (ROOT / path).is_file():
+    is_page = path.as_posix() in ELSEWHERE or path.suffix in (".md", ".ipynb", ".svg")
+    if not is_page and (ROOT / path).is_file():
         copied = into / place(path.as_posix())
         copied.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, copied)
