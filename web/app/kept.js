@@ -17,8 +17,10 @@ async function registered(newer) {
     const look = () => {
       if (found.waiting && old) newer(() => found.waiting?.postMessage("take"));
     };
+    const watch = () => found.installing?.addEventListener("statechange", look);
     look();
-    found.addEventListener("updatefound", () => found.installing?.addEventListener("statechange", look));
+    watch(); // it may have begun before this line
+    found.addEventListener("updatefound", watch);
     return true;
   } catch {
     return false; // the browser is told to keep nothing
