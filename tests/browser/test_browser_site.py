@@ -63,7 +63,9 @@ def site(browser: Any, address: str) -> Iterator[Any]:
 
 def test_the_search_finds_a_chip(site: Any) -> None:
     page = site("index.html")
+    page.wait_for_load_state("networkidle")  # a key that comes before the search is there is lost
     page.keyboard.press("/")
+    page.locator("input:focus").wait_for()
     page.keyboard.type("mi300x")
     page.locator('a[href*="reference/chips/mi300x.html"]').first.click()
     page.wait_for_url("**/reference/chips/mi300x.html*")
