@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from cli.command import planner
 
-from browser.built import WEB, built
+from browser.built import WEB, built, opening
 from planner.base.units import show_seconds
 from planner.web.serving import server_of
 
@@ -45,14 +45,14 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def app(browser: Any, address: str) -> Iterator[Any]:
     """Opens pages of its own, each of which loads the planner anew."""
-    with opening(browser, address) as open_page:
+    with opening(browser, address, "#f-model", WAIT) as open_page:
         yield open_page
 
 
 @pytest.fixture(scope="module")
 def visited(browser: Any, address: str) -> Iterator[Any]:
     """One page for the tests that may come one after the other, as a reader's questions do."""
-    with opening(browser, address) as open_page:
+    with opening(browser, address, "#f-model", WAIT) as open_page:
         yield open_page()
 
 
@@ -62,38 +62,6 @@ def page(visited: Any) -> Any:
     visited.evaluate("history.replaceState(null, '', location.pathname); onhashchange()")
     visited.wait_for_function("document.getElementById('f-model').value === ''")
     return visited
-
-
-@contextlib.contextmanager
-def opening(browser: Any, address: str) -> Iterator[Any]:
-    """Opens the page; no request may leave its server, nothing may fail or complain."""
-    problems: list[str] = []
-    contexts: list[Any] = []
-
-    def open_page(place: str = "", script: str = "", **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        context.set_default_timeout(WAIT)
-        contexts.append(context)
-        if script:
-            context.add_init_script(script)
-        page = context.new_page()
-        page.on("dialog", lambda dialog: problems.append(f"says {dialog.message}"))
-
-        def asked(request: Any) -> None:
-            if not request.url.startswith((address, "blob:", "data:")):
-                problems.append(f"asks for {request.url}")
-
-        context.on("request", asked)
-        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: problems.append(f"fails: {error}"))
-        page.goto(address + place)
-        page.locator("#f-model").wait_for()
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not problems, problems
 
 
 def asked(page: Any, **fields: str) -> None:

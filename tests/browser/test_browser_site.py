@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from browser.built import opening
 from planner.web.serving import server_of
 
 CHIP = "reference/chips/h100-sxm5-80.html"
@@ -36,29 +37,13 @@ def address(folder: Path) -> Iterator[str]:
 @pytest.fixture
 def site(browser: Any, address: str) -> Iterator[Any]:
     """Opens a page; no request may leave the server, nothing may complain."""
-    problems: list[str] = []
-    contexts: list[Any] = []
+    with opening(browser, address) as open_page:
 
-    def open_page(place: str, width: int = 1280, scheme: str = "light") -> Any:
-        view = {"width": width, "height": 800}
-        context = browser.new_context(viewport=view, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
+        def sized(place: str, width: int = 1280, scheme: str = "light") -> Any:
+            view = {"width": width, "height": 800}
+            return open_page(place, viewport=view, color_scheme=scheme)
 
-        def asked(request: Any) -> None:
-            if not request.url.startswith((address, "blob:", "data:")):
-                problems.append(f"asks for {request.url}")
-
-        context.on("request", asked)
-        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: problems.append(f"fails: {error}"))
-        page.goto(address + place)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert problems == []
+        yield sized
 
 
 def test_the_search_finds_a_chip(site: Any) -> None:
