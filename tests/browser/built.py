@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,11 @@ def built() -> Path:
     if not given:
         pytest.skip("PLANNER_APP names no folder that python web/build.py built")
     return Path(given)
+
+
+def ends(place: str) -> Callable[[str], bool]:
+    """What `page.wait_for_url` waits for: an address is told after the events of a key."""
+    return lambda address: address.endswith(place)
 
 
 @contextlib.contextmanager

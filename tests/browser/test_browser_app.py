@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from cli.command import planner
 
-from browser.built import WEB, built, opening
+from browser.built import WEB, built, ends, opening
 from planner.base.units import show_seconds
 from planner.web.serving import server_of
 
@@ -89,7 +89,7 @@ def test_a_question_its_report_and_its_files(page: Any) -> None:
     asked(page)
     text = answer(page)
     assert "status optimal, gap 0 %" in text
-    assert page.url.endswith(LINK)
+    page.wait_for_url(ends(LINK))
     page.click(".answer .page summary")
     frame = page.frame_locator("iframe")
     frame.get_by_text("The best plan", exact=True).first.wait_for()
@@ -220,8 +220,7 @@ def test_a_chip_is_pasted(page: Any) -> None:
     page.fill("#f-chips", "8")
     page.click("#solve")
     assert "mine" in answer(page)
-    assert "name" in page.url
-    assert "mine" in page.url
+    page.wait_for_url(lambda address: "name" in address and "mine" in address)
 
 
 def test_stop_ends_a_search(app: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from browser.built import ends
 from browser.conftest import Open, answer_of
 
 LAST = 6
@@ -54,7 +55,7 @@ def test_a_click_pins_the_plan_in_full(opened: Open) -> None:
     assert shown(page).startswith(begins(3))
     assert dot(page, 3).get_attribute("aria-pressed") == "true"
     assert dot(page, 1).get_attribute("aria-pressed") == "false"
-    assert page.url.endswith("#front-3")
+    page.wait_for_url(ends("#front-3"))
     assert announced(page).startswith(f"Chosen: {begins(3)}")
     words = page.locator("#panel .record.shown").inner_text()
     assert f"{front()[2]['clock']:g} of nominal" in words
@@ -82,15 +83,15 @@ def test_the_keyboard_walks_along_the_front(opened: Open) -> None:
     page.keyboard.press("ArrowRight")
     assert shown(page).startswith(begins(LAST))
     page.keyboard.press("Enter")
-    assert page.url.endswith(f"#front-{LAST}")
+    page.wait_for_url(ends(f"#front-{LAST}"))
     page.keyboard.press("Home")
     page.keyboard.press(" ")
-    assert page.url.endswith("#front-1")
+    page.wait_for_url(ends("#front-1"))
     page.keyboard.press("End")
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     assert shown(page).startswith(begins(1))
-    assert "#" not in page.url
+    page.wait_for_url(lambda address: "#" not in address)
     assert announced(page).startswith("Back to")
 
 
@@ -117,7 +118,7 @@ def test_the_number_of_a_plan_in_the_table_leads_to_it(opened: Open) -> None:
     page.get_by_role("link", name="Plan 4", exact=True).click()
     assert shown(page).startswith(begins(4))
     assert page.evaluate("document.activeElement.id") == "front-4-name"
-    assert page.url.endswith("#front-4")
+    page.wait_for_url(ends("#front-4"))
 
 
 def column(page: Any, at: int) -> list[float]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from browser.built import ends
 from browser.conftest import Open
 
 NAMED = ("button", "link", "image", "img", "region", "navigation", "heading", "table")
@@ -206,7 +207,7 @@ def test_without_javascript_everything_can_be_read(opened: Open, name: str) -> N
 def test_a_plan_that_is_linked_to_opens_without_javascript(opened: Open) -> None:
     page = opened(java_script_enabled=False)
     page.locator("tr[data-row='front-3'] a").click()
-    assert page.url.endswith("#front-3")
+    page.wait_for_url(ends("#front-3"))
 
 
 def test_the_link_past_the_head_works(opened: Open) -> None:
