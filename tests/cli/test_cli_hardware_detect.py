@@ -1,6 +1,5 @@
 """`planner hardware detect`: saved outputs become a cluster file that `solve` takes."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -38,17 +37,6 @@ def test_the_file_is_a_cluster(outputs: Path, tmp_path: Path) -> None:
     assert found == pytest.approx(known)
     assert load_cluster(file).is_record
     assert planner("hardware", "show", file, "--sources").code == 0
-
-
-def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "my-cluster.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    for name, text in re.findall(r"^```text\n# file: (\S+)\n(.*?)^```$", page, re.M | re.S):
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(text, encoding="utf-8")
-    (command,) = re.findall(r"^planner (hardware detect .*)$", page, re.M)
-    (shown,) = re.findall(r"^```screen\n(.*?)^```$", page, re.M | re.S)
-    assert planner(*command.split()).out == shown
 
 
 def test_one_json_document(outputs: Path) -> None:

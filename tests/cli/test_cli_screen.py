@@ -197,16 +197,6 @@ def test_commands_go_on_from_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             assert planner(*words[1:]).code == 0, words
 
 
-def test_the_readme_shows_a_screen() -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    shown = r"`planner (solve [^`]*)` says:\n\n```screen\n(.*?)\n```"
-    command, said = re.findall(shown, text, re.S)[0]
-    with patch("planner.report.tables.tables.PLAIN_WIDTH", 100):
-        printed = planner(*command.split()).out.rstrip("\n")
-    seconds = re.compile(r"in [\d.]+ s:")
-    assert seconds.sub("in T:", printed) == seconds.sub("in T:", said)
-
-
 def test_a_remedy_replaces_the_flag_that_it_names() -> None:
     (words,) = commands(screen("infeasible, time", 80))
     assert words.count("--max-step-time") == 1

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from docs.test_docs import ROOT
+from docs.reading import ROOT
 
 NAMES = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 

@@ -9,7 +9,7 @@ from types import FrameType
 from cli.command import planner
 from cli.remembering import anew
 
-from docs.test_docs import ROOT
+from docs.reading import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## The path of one question")[2].partition("\n## ")[0]

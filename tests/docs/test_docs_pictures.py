@@ -25,7 +25,7 @@ import pytest
 from cli.command import planner
 from support.cases import each
 
-from docs.test_docs import FENCE, PAGES, ROOT, arguments_of, commands_in, write_files
+from docs.reading import FENCE, PAGES, ROOT, arguments_of, commands_in, write_files
 
 PICTURES = ROOT / "docs" / "pictures"
 IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<to>[^)\s]*pictures/(?P<name>[^)\s/]+))\)")
