@@ -1,7 +1,8 @@
 """Writes the tables and pictures of docs/accuracy.md, from what `planner validate` answers.
 
-A page holds regions between `<!-- begin: NAME -->` and `<!-- end: NAME -->`; each known region is
-replaced, the others are left alone. The pictures go into the folder `pictures` beside the page.
+The page and those in the folder of its name, docs/accuracy/, hold regions between
+`<!-- begin: NAME -->` and `<!-- end: NAME -->`; each known region is replaced, the others are left
+alone. The pictures go into the folder `pictures` beside the page.
 Without --write the tables are printed as Markdown.
 """
 
@@ -9,11 +10,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from planner.base.errors import InputError
-from planner.base.files import write_atomically
+from planner.base.files import write_all
 from planner.evidence.validation.answer import Validation, validate
 from planner.evidence.validation.measured_runs import Runs
 from planner.report.charts.validation import runs_picture, sources_picture
@@ -104,6 +105,21 @@ def rewritten(page: str, found: dict[str, str]) -> str:
     return page
 
 
+def rewritten_pages(page: Path, found: Mapping[str, str]) -> dict[Path, str]:
+    """A page and those in the folder of its name, with their known regions replaced.
+
+    Raises:
+        InputError: A region stands on none of them, or has no end.
+    """
+    files = [page, *sorted(page.with_suffix("").glob("*.md"))]
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    for name, text in found.items():
+        begin = f"<!-- begin: {name} -->"
+        holder = next((path for path in files if begin in texts[path]), page)
+        texts[holder] = rewritten(texts[holder], {name: text})
+    return texts
+
+
 def main() -> int:
     """Predicts everything, then prints or writes."""
     parser = argparse.ArgumentParser(
@@ -112,19 +128,18 @@ def main() -> int:
     parser.add_argument("--write", type=Path, metavar="PAGE", help="page to rewrite")
     options = parser.parse_args()
     try:
-        page = options.write.read_text(encoding="utf-8") if options.write else ""
         answer = validate(what="all")
         found = regions(answer)
         if options.write is None:
             print("\n\n".join(found.values()))
             return 0
-        text = rewritten(page, found)
+        texts = rewritten_pages(options.write, found)
         runs = answer.runs
         assert runs is not None
         folder = options.write.parent / "pictures"
         for picture, name in zip((runs_picture, sources_picture), PICTURES, strict=True):
             write_picture(picture(runs), folder / name)
-        write_atomically(options.write, text)
+        write_all(texts)
     except (InputError, OSError) as error:
         parser.error(str(error))
     return 0

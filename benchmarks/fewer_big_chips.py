@@ -356,7 +356,8 @@ def put(found: dict[str, str], page: Path | None) -> None:
     if page is None:
         print("\n\n".join(f"{name}\n\n{text}" for name, text in found.items()))
     else:
-        write_atomically(page, rewritten(page.read_text(encoding="utf-8"), found))
+        for path in (page, *page.with_suffix("").glob("*.md")):
+            write_atomically(path, rewritten(path.read_text(encoding="utf-8"), found))
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
     python benchmarks/fields.py
 
-writes `planner/question/asked/typed.py` and the table of `docs/files.md`, both from
+writes `planner/question/asked/typed.py` and the table of `docs/jobs.md`, both from
 `planner.question.asked`. A test says when they are not current.
 """
 
@@ -21,7 +21,7 @@ from planner.question.request import Request
 
 ROOT = Path(__file__).parents[1]
 TYPED = ROOT / "planner" / "question" / "asked" / "typed.py"
-PAGE = ROOT / "docs" / "files.md"
+PAGE = ROOT / "docs" / "jobs.md"
 BEGIN, END = "<!-- fields: made by benchmarks/fields.py -->\n", "<!-- end of the fields -->\n"
 _TYPES = {
     "name": "str",

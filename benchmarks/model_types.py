@@ -35,7 +35,7 @@ MAPPINGS = {
 _WHOLE = ("FuyuForCausalLM", "GitForCausalLM", "Phi4MultimodalForCausalLM")
 EXACT, TEXT, REFUSED, WRONG, BROKEN = "exact", "language model", "refused", "wrong", "not built"
 
-_INTRODUCTION = """# Model types of Hugging Face
+_INTRODUCTION = """# Which model types of Hugging Face are read?
 
 Which `model_type` of transformers {version} [`planner models import`](models.md) reads, for the
 types of three of its mappings. This page is written by

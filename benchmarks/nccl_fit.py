@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from accuracy import as_markdown, rewritten
+from accuracy import as_markdown, rewritten, rewritten_pages
 from scipy.optimize import least_squares
 
 from hardware_db import Calibration, FrozenMap, load_calibration
@@ -253,7 +253,7 @@ def main() -> int:
             {
                 CONSTANTS: with_values(CONSTANTS.read_text(encoding="utf-8"), fit),
                 options.write: rewritten(options.write.read_text(encoding="utf-8"), found),
-                ACCURACY: rewritten(ACCURACY.read_text(encoding="utf-8"), both),
+                **rewritten_pages(ACCURACY, both),
                 picture: picture_bytes(nccl_picture(calls), picture),
             }
         )

@@ -1,7 +1,8 @@
 """Pages that people write and commands keep current: regions between two marks.
 
 A page holds regions between `<!-- begin: NAME -->` and `<!-- end: NAME -->`; what a command prints
-replaces the text of its own.
+replaces the text of its own. A long page has others in a folder of its name, as docs/performance.md
+has docs/performance/: a region stands on one of them.
 """
 
 from __future__ import annotations
@@ -29,10 +30,17 @@ def measured_on() -> str:
     )
 
 
+def holder(page: Path, name: str) -> Path:
+    """Which file has a region: a page, or one in the folder of its name."""
+    begin, files = f"<!-- begin: {name} -->", [page, *sorted(page.with_suffix("").glob("*.md"))]
+    return next((path for path in files if begin in path.read_text(encoding="utf-8")), page)
+
+
 def parted(page: Path, name: str) -> tuple[str, str]:
-    """What a page has before and after the text of a region, marks included."""
+    """What the page of a region has before and after its text, marks included."""
     begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
-    before, opened, rest = page.read_text(encoding="utf-8").partition(begin)
+    text = holder(page, name).read_text(encoding="utf-8")
+    before, opened, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     measuring.require(bool(opened and closed), f"{page} has no region {name}")
     return before + begin, end + after
@@ -41,7 +49,7 @@ def parted(page: Path, name: str) -> tuple[str, str]:
 def put(page: Path, name: str, text: str) -> None:
     """Replaces a region of a page."""
     before, after = parted(page, name)
-    write_atomically(page, f"{before}\n{text}\n{after}")
+    write_atomically(holder(page, name), f"{before}\n{text}\n{after}")
 
 
 def put_report(page: Path, name: str, words: str, report: Report) -> None:

@@ -18,7 +18,7 @@ from planner.report.tables.reproduce import (
 from planner.studies.reproduce.found import Line, Reproduced
 from planner.studies.reproduce.running import reproduce_all
 
-_INTRODUCTION = """# Reproduced: five documents, number by number
+_INTRODUCTION = """# Which numbers of five documents are found again?
 
 `planner reproduce` runs the figures, tables, questions and headline numbers of five documents
 with the ordinary studies, and says what differs and why. A number agrees where it is the

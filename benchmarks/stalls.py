@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from accuracy import as_markdown, rewritten
+from accuracy import as_markdown, rewritten_pages
 from joint_fit import Floats, Problem, Row, log_times, noise_of, shares, with_values
 from refit import all_rows, settings
 
 from hardware_db import Calibration, load_calibration
-from planner.base.files import write_atomically
+from planner.base.files import write_all
 from planner.cost.job import Job
 from planner.evidence.runs.stalls import Counts, has_stalled, is_expected, most_stall_s
 from planner.plan import Plan
@@ -178,8 +178,7 @@ def main() -> None:
     }
     print("\n\n".join(tables.values()))
     if options.page is not None:
-        text = options.page.read_text(encoding="utf-8")
-        write_atomically(options.page, rewritten(text, tables))
+        write_all(rewritten_pages(options.page, tables))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def solve(
         on_progress: Called with (what, done, of) while the search runs.
         session: What this question shares with those asked before it; the answer is the same
             without, but for its counts and its time.
-        **fields: Fields of the question, e.g. `model="llama2-13b"` (`docs/files.md`).
+        **fields: Fields of the question, e.g. `model="llama2-13b"` (`docs/jobs.md`).
 
     Raises:
         InputError: The question cannot be asked as it is; the message says what is allowed.

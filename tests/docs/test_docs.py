@@ -64,6 +64,10 @@ STUDY = (
     "job: {hardware: h100-sxm5-80, axes: fsdp, clocks: false}\n"
     "cross: {model: [gpt3-125m], chips: [8, 16], batch_tokens: [1Mi]}\n"
 )
+LONGEST = 250  # lines of a page
+WRITTEN_WHOLE = {"docs/models-types.md": "benchmarks/model_types.py"}
+"""Reference that a command writes whole, however long, and the command."""
+MAY_BE_LONGER = {*WRITTEN_WHOLE, "README.md", "docs/model/search.md"}  # the last: until rewritten
 QUANTITY = re.compile(r"\d (?:%|[mun]?s|[kMGT]B|[kM]?[JW]|days?)(?!\w)|\d,\d{3}")
 NAME = re.compile(r"`((?:planner|solvers|hardware_db|models_db)(?:\.\w+)+)(?:\([^`]*\))?`")
 
@@ -289,3 +293,26 @@ def test_the_reading_of_names() -> None:
     assert [is_known(name) for name in named] == [True, True, False]
     assert is_known("planner.question.request.Request.model")
     assert not is_known("planner.question.request.Request.nothing")
+
+
+def first_words(page: Path) -> tuple[str, str]:
+    """The title of a page, and the first sentence below it."""
+    head, _, rest = page.read_text(encoding="utf-8").partition("\n\n")
+    return head, re.split(r"(?<=[.?!])\s", rest.strip(), maxsplit=1)[0]
+
+
+@each("page", [page for page in PAGES if page.parent != ROOT])
+def test_a_page_begins_with_the_question_that_it_answers(page: Path) -> None:
+    assert any(words.endswith("?") for words in first_words(page)), first_words(page)
+
+
+@each("page", [page for page in PAGES if str(page.relative_to(ROOT)) not in MAY_BE_LONGER])
+def test_a_page_can_be_read_in_one_go(page: Path) -> None:
+    lines = len(page.read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST, f"{lines} lines: shorten it, or give a part a page and a question"
+
+
+@each(("page", "script"), list(WRITTEN_WHOLE.items()))
+def test_a_longer_page_is_written_by_a_command(page: str, script: str) -> None:
+    assert script in (ROOT / page).read_text(encoding="utf-8")
+    assert (ROOT / script).is_file()

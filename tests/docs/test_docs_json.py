@@ -1,4 +1,4 @@
-"""docs/json.md names every key that the commands print."""
+"""docs/json*.md name every key that the commands print."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from evidence.calibration.synthetic import write_measurements
 from evidence.checked.logs import write_log
 from machine.detection_outputs import write_node
 
-PAGE = Path(__file__).parents[2] / "docs" / "json.md"
+PAGES = sorted((Path(__file__).parents[2] / "docs").glob("json*.md"))
 FREE = ("versions", "sources", "counts", "front_counts", "checks", "filled",
         "collectives_left_out", "content", "row")  # fmt: skip  # their keys are data
 
@@ -111,8 +111,8 @@ def test_an_answer_has_documented_keys_and_carries_its_schema_and_versions(
 
 
 def documented() -> set[str]:
-    """The keys that the page names."""
-    text = PAGE.read_text(encoding="utf-8")
+    """The keys that the pages name."""
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     dotted = {
         part for name in re.findall(r"`([a-z_.]+)`", text) for part in name.split(".")
     }  # fmt: skip

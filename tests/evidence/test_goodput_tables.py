@@ -29,7 +29,7 @@ def test_closed_forms_hold_where_their_assumptions_do() -> None:
             assert off <= 0.01 + 4 * row.error
         elif row.chips == 100_000 or row.words.startswith("a failure pulls"):
             assert off > 0.04, "the table says how far off it is"
-    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "json-evidence.md").read_text(encoding="utf-8")
     for part in ("simulated", "sites", "published"):
         assert all(f"`{key}`" in page for key in found.to_dict()[part][0])
     inside, of = found.coverage

@@ -18,7 +18,7 @@ from planner.question.request import request_from
 from planner.question.resolved import Resolved, resolve
 
 H100 = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 16}
-PAGE = Path(__file__).parents[2] / "docs" / "fine-tuning.md"
+PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
 TUNING = ("finetune", "lora")
 
 

@@ -24,9 +24,9 @@ TREE: Tree = [
     {"Guides": [
         {"Train": [
             {"Pre-train on NVIDIA": "guides/nvidia.md"}, {"Pre-train on TPU": "guides/tpu.md"},
-            {"Pre-train on AMD": "guides/amd.md"}, "fine-tuning.md",
+            {"Pre-train on AMD": "guides/amd.md"}, "fine-tuning.md", "recipes.md",
             {"From config.json to a running command": "launch.md"},
-            {"Read your own launch": "launches.md"}, "export.md", "uneven.md",
+            {"Read your own launch": "launches.md"}, "export.md", "frameworks.md", "uneven.md",
         ]},
         {"Decide": [
             {"Buy a cluster": "guides/buy-a-cluster.md"},
@@ -34,7 +34,8 @@ TREE: Tree = [
             {"A fleet of jobs": "fleet.md"}, "what-if.md", "explain.md", "report.md",
         ]},
         {"Design": [
-            {"Design a chip": "guides/design-a-chip.md"}, "fewer-big-chips.md", "ridgeline.md",
+            {"Design a chip": "guides/design-a-chip.md"}, "fewer-big-chips.md",
+            "fewer-big-chips/assumptions.md", "ridgeline.md",
             {"Which topologies": "model/topologies.md"}, {"Collectives": [
                 "collectives.md", "collectives/planner.md", "collectives/simulation.md",
                 "collectives/scaling.md", "collectives/export.md", "collectives/nccl.md",
@@ -47,18 +48,36 @@ TREE: Tree = [
     ]},
     {"How it works": [
         {"The model": [
-            "model/README.md", "model/time.md", "model/pipeline.md", "model/network.md",
-            "model/memory.md", "model/energy.md", "model/within-chip.md", "model/goodput.md",
+            "model/README.md",
+            {"Time": [
+                "model/time.md", "model/kernels.md", "model/model-parallelism.md",
+                "model/data-parallelism.md", "model/schedules.md", "model/pipeline.md",
+            ]},
+            {"Network": [
+                "model/network.md", "model/collective-costs.md", "model/torus.md",
+            ]},
+            {"Memory": [
+                "model/memory.md", "model/weights.md", "model/activations.md",
+                "model/memory-accuracy.md",
+            ]},
+            {"Energy": ["model/energy.md", "model/clocks.md", "model/energy-accuracy.md"]},
+            "model/within-chip.md", "model/goodput.md",
         ]},
         {"The proof": ["model/search.md", "uneven/side_by_side.md", "uneven/performance.md"]},
         {"The accuracy": [
-            "accuracy.md", "accuracy/split.md", "accuracy/sources.md", "model/uncertainty.md",
-            "launch-corpus.md", "peers.md", "performance.md",
+            "accuracy.md", "accuracy/step-time.md", "accuracy/left-out.md", "accuracy/families.md",
+            "accuracy/memory.md", "accuracy/power.md", "accuracy/collectives.md",
+            "accuracy/software.md", "accuracy/split.md", "accuracy/sources.md",
+            "model/uncertainty.md", "launch-corpus.md", "peers.md", "performance.md",
+            "performance/growth.md",
         ]},
     ]},
     {"Reference": [
         {"Commands": ["<commands>"]}, {"Python": ["<python>"]},
-        {"Files": ["files.md", "<files>", "json.md"]}, {"Records": ["<records>"]}, "migration.md",
+        {"Files": [
+            "jobs.md", "files.md", "<files>", "json.md", "json-studies.md", "json-evidence.md",
+        ]},
+        {"Records": ["<records>"]}, "migration.md",
         "changelog.md",
     ]},
     {"Extending": [
@@ -68,7 +87,7 @@ TREE: Tree = [
     {"Glossary": "glossary.md"},
     {"Reproduced": [
         "reproduce.md", "rack/zero.md", "rack/parallelism.md", "rack/solve.md",
-        "model/limits.md",
+        "model/limits.md", "model/limits-pods.md",
     ]},
 ]  # fmt: skip
 """The navigation; generated pages go where the name of their kind stands, as in `<commands>`."""

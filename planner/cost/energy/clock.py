@@ -6,7 +6,8 @@
 
 Dynamic power of CMOS logic is C V^2 f, and voltage is nearly linear in the clock above a floor.
 A power cap lowers the clock until P(f) is the cap. Below half of the rated power chips stall in
-ways that no such law describes, so such caps are refused. How well it fits: docs/model/energy.md.
+ways that no such law describes, so such caps are refused. How well it fits:
+docs/model/energy-accuracy.md.
 Clocks are relative to the one that busy kernels hold at the rated power, where that is the limit.
 Sources: You et al., Zeus, NSDI 2023, arXiv:2208.06102 (power caps); Chung et al., Perseus,
 arXiv:2312.06902 (clocks; its artifact has the sweeps of A100).

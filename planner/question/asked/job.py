@@ -123,7 +123,7 @@ JOB_FIELDS = (
         panel=JOB,
         kind="word",
         default_text="as the software does",
-        page="model/time.md#narrow-formats-and-adapters",
+        page="model/kernels.md#narrow-formats-and-adapters",
     ),
     Asked(
         name="job",
@@ -206,7 +206,7 @@ JOB_FIELDS = (
         panel=JOB,
         kind="word",
         default="adam",
-        page="model/memory.md#optimizers",
+        page="model/weights.md#optimizers",
     ),
     Asked(
         name="framework",

@@ -206,8 +206,15 @@ def script() -> ModuleType:
     return module
 
 
+def pages() -> str:
+    """The page and those below it, one behind the other."""
+    docs = ROOT / "docs"
+    files = [docs / "accuracy.md", *sorted((docs / "accuracy").glob("*.md"))]
+    return "".join(path.read_text(encoding="utf-8") for path in files)
+
+
 def test_the_page_holds_what_the_command_prints(script: ModuleType) -> None:
-    page = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    page = pages()
     runs = validate(sources=SOURCES).runs
     assert runs is not None
     tables = (
@@ -228,8 +235,22 @@ def test_regions_of_a_page_are_replaced(script: ModuleType) -> None:
         script.rewritten(page, {"z": ""})
 
 
+def test_a_region_stands_on_the_page_or_in_the_folder_of_its_name(
+    script: ModuleType, tmp_path: Path
+) -> None:
+    page, below = tmp_path / "a.md", tmp_path / "a" / "b.md"
+    below.parent.mkdir()
+    page.write_text("<!-- begin: x -->\n<!-- end: x -->\n", encoding="utf-8")
+    below.write_text("<!-- begin: y -->\nold\n<!-- end: y -->\n", encoding="utf-8")
+    found = script.rewritten_pages(page, {"x": "1", "y": "2"})
+    assert found[page] == "<!-- begin: x -->\n1\n<!-- end: x -->\n"
+    assert found[below] == "<!-- begin: y -->\n2\n<!-- end: y -->\n"
+    with pytest.raises(Exception, match="begin: z"):
+        script.rewritten_pages(page, {"z": ""})
+
+
 def test_every_region_of_the_page_is_filled(script: ModuleType) -> None:
-    page = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    page = pages()
     names = re.findall(r"<!-- begin: (\S+) -->", page)
     assert names == re.findall(r"<!-- end: (\S+) -->", page)
     assert len(set(names)) == len(names) >= 15

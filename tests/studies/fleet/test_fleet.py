@@ -222,7 +222,7 @@ def test_the_command(tmp_path: Any) -> None:
     fields = json.loads(known.out)
     assert fields["objective"] == late().objective
     assert len(fields["jobs"]) == 2
-    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "json-studies.md").read_text(encoding="utf-8")
     named = page.partition("## `planner fleet`")[2].partition("\n## ")[0]
     assert [key for key in keys_of(fields) if f"`{key}`" not in named] == []
     impossible = command("fleet", str(path), "--objective", "cost")
