@@ -83,16 +83,19 @@ def _sweep(ordered: Points) -> list[int]:
 
 
 def apart(points: Points, tolerance: float) -> Index:
-    """Indices of the rows of non-dominated (n, d) points that differ from every row kept before.
+    """Indices of the rows of non-dominated (n, d) points that stay where rounding does not count.
 
-    Two rows are the same where no entry differs by more than `tolerance`, relatively: what two
-    sums of the same terms in another order differ by is no trade-off.
+    A row is no worse than another where no entry is above the other's by more than `tolerance`,
+    relatively: what two sums of the same terms in another order differ by is no trade-off. No row
+    that stays is no worse than another that stays, and of rows that are equal so the first does.
     """
     kept: list[int] = []
     for row, point in enumerate(points):
-        near = np.abs(points[kept] - point) <= tolerance * np.abs(point)
-        if not np.any(np.all(near, axis=1)):
-            kept.append(row)
+        listed = points[kept]
+        if np.any(np.all(listed - point <= tolerance * np.abs(point), axis=1)):
+            continue
+        beaten = np.all(point - listed <= tolerance * np.abs(listed), axis=1)
+        kept = [*np.array(kept, dtype=np.intp)[~beaten].tolist(), row]
     return np.array(kept, dtype=np.intp)
 
 

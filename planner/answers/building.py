@@ -28,7 +28,7 @@ from planner.results.parts import Diagnosis, Notes, Question
 from planner.results.plan import Neighbor, PlanResult, RankedPlan
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Candidates, Front, Stages
-from planner.search.ties import SAME
+from planner.search.rounding import SAME
 from solvers.solution import Status
 
 Counts = Mapping[str, Mapping[str, int]]

@@ -21,7 +21,7 @@ from planner.objectives import Objective
 from planner.plan import Plan, PlanTable
 from planner.search.columns import proving
 from planner.search.objective import values
-from planner.search.ties import SAME
+from planner.search.rounding import SAME
 from planner.search.uniform.batch import Batch
 from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.nodes import Nodes

@@ -23,12 +23,11 @@ from planner.plan import PlanTable
 from planner.search.columns import BOTH, Columns
 from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import NearMisses
+from planner.search.rounding import SAME
 from planner.search.space import LABEL, Holder, KnownPlans, Labelled, Space
 from solvers.frontier import apart
 from solvers.mesh import FrontSolution, Opened, RunningFront, search_front
 from solvers.solution import Status
-
-_ROUNDING = 1e-12  # points of a front that differ by less are one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +209,7 @@ class Driver:
         seconds: float,
         parts: tuple[Found, ...] = (),
     ) -> Found:
-        rows = apart(self.front.points, _ROUNDING)
+        rows = apart(self.front.points, SAME)
         labels = self.front.labels[rows].tolist()
         return Found(
             plans=PlanTable.from_plans(
@@ -233,7 +232,7 @@ class Driver:
             return np.zeros(len(self.columns))
         if solution.status is not Status.OPTIMAL:
             return solution.bound
-        return np.asarray(self.front.points[apart(self.front.points, _ROUNDING)].min(axis=0))
+        return np.asarray(self.front.points[apart(self.front.points, SAME)].min(axis=0))
 
 
 def bound_of(parts: Sequence[Found]) -> FloatArray:

@@ -23,12 +23,12 @@ from planner.cost.evaluate import evaluate_table
 from planner.objectives import Costs, Objective
 from planner.plan import COLUMNS, PlanTable
 from planner.search.columns import BOTH, Columns, column_of
+from planner.search.rounding import SAME
 from planner.search.uniform.batch import Batch, OpenedBatch
 from planner.search.uniform.candidates import Rows
 from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.nodes import Nodes
 
-SAME = 1e-9
 _PARTIAL_PLANS_AT_A_TIME = 2048
 _PLANS_AT_A_TIME = 8192
 _CHOICES = tuple(name for name in COLUMNS if name != "order")

@@ -361,3 +361,16 @@ def test_the_first_count_is_in_the_order_given() -> None:
     assert first_possible(search, (32, 16, 8)) == 32
     assert first_possible(search, ()) is None
     assert first_possible(replace(search, limits=Limits(memory_bytes=1.0)), (32, 16)) is None
+
+
+def test_a_front_of_three_objectives_lists_no_point_that_rounding_keeps() -> None:
+    """Time and energy of these plans differ in the last digit alone, memory by per cents."""
+    asked = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 32, "chips_exact": True}
+    asked |= {"seq_len": 4096, "batch_tokens": 98304, "framework": "megatron", "clocks": False}
+    answer = planner.solve(**asked, assumptions="roofline", front="time,energy,memory")
+    points = np.array([
+        [p.step_time_s, p.energy_per_step_j, p.memory_per_chip_bytes] for p in answer.front
+    ])  # fmt: skip
+    assert len(points) > 3
+    for one, other in itertools.permutations(points, 2):
+        assert (other > one * (1 + 1e-9)).any()

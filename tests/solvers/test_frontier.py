@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.frontier import covered, epsilon_front, nondominated
+from solvers.frontier import apart, covered, epsilon_front, nondominated
 
 
 @st.composite
@@ -50,6 +50,30 @@ def test_nondominated_refuses_one_dimension_and_takes_none():
     with pytest.raises(ValueError, match=r"shape \(n, d\)"):
         nondominated(np.zeros(3))
     assert nondominated(np.empty((0, 2))).tolist() == []
+
+
+@given(point_sets(dimensions=(2, 3), smallest=1), st.integers(0, 2**32 - 1))
+@settings(max_examples=300, deadline=None)
+def test_apart_is_the_front_of_the_points_without_their_rounding(points, seed):
+    """Entries that are off by rounding are no trade-off: what stays is the front of the points."""
+    exact = points + 5.0
+    noisy = exact * (1 + 1e-12 * np.random.default_rng(seed).uniform(-1, 1, exact.shape))
+    front = noisy[nondominated(noisy)]
+    stays = front[apart(front, 1e-9)]
+    expected = exact[nondominated(exact)]
+    order = np.lexsort(np.round(stays, 6).T[::-1])
+    np.testing.assert_allclose(stays[order], expected, rtol=1e-11)
+    for one in stays:
+        for other in stays[np.any(stays != one, axis=1)]:
+            assert (other > one * (1 + 1e-9)).any()
+
+
+def test_apart_lists_no_point_that_rounding_alone_keeps():
+    """The later of two points may beat the earlier one, in the first column too."""
+    one = np.array([[1.0, 2.0, 9.0], [1.0 + 1e-15, 2.0 + 1e-15, 8.0], [1.0 + 1e-14, 1.0, 9.0]])
+    assert apart(one, 1e-9).tolist() == [1, 2]
+    assert apart(one, 0.0).tolist() == [0, 1, 2]
+    assert apart(one[:, :2], 1e-9).tolist() == [2]
 
 
 @given(st.sampled_from([1, 2, 3]), st.data())

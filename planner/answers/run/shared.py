@@ -22,7 +22,7 @@ from planner.question.request import Request
 from planner.question.resolved import Resolved, resolve
 from planner.results.plan import plan_results
 from planner.results.result import SolveResult
-from planner.search.ties import SAME
+from planner.search.rounding import SAME
 from solvers.solution import Status
 
 

@@ -30,7 +30,7 @@ from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
 from planner.search.driver import Found
 from planner.search.objective import optimum
-from planner.search.ties import SAME
+from planner.search.rounding import SAME
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.front import OnPoint, energy_front
 from planner.search.uniform.engine import UniformSpace, searched

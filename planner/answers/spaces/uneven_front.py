@@ -14,7 +14,7 @@ from planner.question.request import Request
 from planner.results.certificate import Certificate, UnevenFound
 from planner.results.parts import FrontLimits
 from planner.search.objective import values
-from planner.search.ties import SAME
+from planner.search.rounding import SAME
 from solvers.solution import Status
 
 

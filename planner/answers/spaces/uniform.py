@@ -42,7 +42,8 @@ from planner.search.driver import Found
 from planner.search.infeasible.remedies import first_possible
 from planner.search.limits import Limits
 from planner.search.objective import optimum
-from planner.search.ties import SAME, Ties
+from planner.search.rounding import SAME
+from planner.search.ties import Ties
 from planner.search.uniform.engine import UniformSpace, least_memory, searched
 from solvers.solution import Status
 

@@ -9,7 +9,7 @@ import numpy as np
 from planner.objectives import Objective
 from planner.plan import PlanTable
 from planner.search.driver import Driver, Found
-from planner.search.ties import SAME
+from planner.search.rounding import SAME
 from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
