@@ -58,8 +58,8 @@ TREE: Tree = [
     ]},
     {"Reference": [
         {"Commands": ["<commands>"]}, {"Python": ["<python>"]},
-        {"Files": ["files.md", "<files>", "json.md"]}, {"Records": ["<records>"]}, "migration.md",
-        "changelog.md",
+        {"Files": ["files.md", "<files>", "json.md"]}, {"Records": ["<records>"]}, "support.md",
+        "reliability.md", "migration.md", "changelog.md",
     ]},
     {"Extending": [
         "architecture.md", "extending/framework.md", "extending/objective.md",
