@@ -13,6 +13,7 @@ from hardware_db.description import Row, describe
 from hardware_db.errors import HardwareError
 from hardware_db.frozen_map import FrozenMap
 from hardware_db.loading import (
+    constants_hash,
     database_hash,
     json_schemas,
     list_calibrations,
@@ -40,6 +41,7 @@ __all__ = [
     "Row",
     "Source",
     "TorusRules",
+    "constants_hash",
     "database_hash",
     "describe",
     "json_schemas",

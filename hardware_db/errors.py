@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 MOST_MISTAKES = 20  # of one file that are said
+MOST_UNKNOWN = 3  # of the fields of one file that nothing knows
+UNKNOWN = "unknown field"
+"""What is said of each begins with it."""
 _MOST = 4
 _LONGEST = 100
 

@@ -196,10 +196,20 @@ def json_schemas() -> dict[str, dict[str, Any]]:
 @functools.cache
 def database_hash() -> str:
     """A short fingerprint of all shipped data files (16 hexadecimal digits)."""
+    return _hash_of("calibration", "chips", "clusters", "reference")
+
+
+@functools.cache
+def constants_hash() -> str:
+    """The same of the fitted constants of the cost model alone."""
+    return _hash_of("calibration")
+
+
+def _hash_of(*folders: str) -> str:
     import hashlib  # noqa: PLC0415  (only for fingerprints)
 
     digest = hashlib.sha256()
-    for folder in ("calibration", "chips", "clusters", "reference"):
+    for folder in folders:
         for name in record_names(folder):
             content = DATA.joinpath(folder, f"{name}.yaml").read_bytes()
             digest.update(f"{folder}/{name}:{len(content)}\n".encode())

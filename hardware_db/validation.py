@@ -8,7 +8,14 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from hardware_db.checks import chip_problems, cluster_problems
-from hardware_db.errors import MOST_MISTAKES, HardwareError, nearest, nearest_names
+from hardware_db.errors import (
+    MOST_MISTAKES,
+    MOST_UNKNOWN,
+    UNKNOWN,
+    HardwareError,
+    nearest,
+    nearest_names,
+)
 from hardware_db.provenance import source_problems
 from hardware_db.reading import record_names
 from hardware_db.schema_base import AnyQuantity, QuantityModel, short
@@ -114,9 +121,12 @@ def _result(model: M | None, problems: list[str], text: YamlText) -> M:
 
 def _first(problems: list[str], text: YamlText) -> list[str]:
     """The first mistakes with file and line, and how many more there are."""
-    more = len(problems) - MOST_MISTAKES
+    unknown = [line for line in problems if f": {UNKNOWN}" in line]
+    unsaid = set(unknown[MOST_UNKNOWN:])
+    said = [line for line in problems if line not in unsaid][:MOST_MISTAKES]
+    more = len(problems) - len(said)
     rest = [f"and {more:,} more mistake{'s' * (more > 1)}"] if more > 0 else []
-    return [*map(text.located, problems[:MOST_MISTAKES]), *rest]
+    return [*map(text.located, said), *rest]
 
 
 def _source_problems(model: type[BaseModel], data: dict[str, Any]) -> list[str]:
@@ -147,7 +157,7 @@ def _lines(error: ValidationError, model: type[BaseModel] | None, start: str) ->
         for entry in error.errors(include_url=False)
     ]
     unknown = [loc for entry, loc in entries if entry["type"] == "extra_forbidden"]
-    hinted = set(unknown[:MOST_MISTAKES])  # as many as are said
+    hinted = set(unknown[:MOST_UNKNOWN])  # as many as are said
     meant = {
         (*loc[:-1], name)
         for loc in hinted
@@ -160,7 +170,7 @@ def _lines(error: ValidationError, model: type[BaseModel] | None, start: str) ->
         for step in loc:
             path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
         unsaid = entry["type"] == "extra_forbidden" and loc not in hinted
-        words = "unknown field" if unsaid else _wording(entry, loc, model)
+        words = UNKNOWN if unsaid else _wording(entry, loc, model)
         yield f"{path or 'file'}: {words}"
 
 
@@ -185,7 +195,7 @@ def _wording(entry: Any, loc: Sequence[Any], model: type[BaseModel] | None) -> s
     if kind == "extra_forbidden":
         allowed = _fields(model, loc[:-1])
         hint = nearest(loc[-1], allowed)
-        return f"unknown field{hint}" if hint else f"unknown field; allowed: {', '.join(allowed)}"
+        return f"{UNKNOWN}{hint}" if hint else f"{UNKNOWN}; allowed: {', '.join(allowed)}"
     if kind == "hardware":
         return str(entry["msg"])
     if kind == "too_short":

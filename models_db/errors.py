@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from strict_yaml.text import YamlText
 
 MOST_MISTAKES = 20  # of one file that are said
+MOST_UNKNOWN = 3  # of the fields of one file that nothing knows
+UNKNOWN = "unknown field"
+"""What is said of each begins with it."""
 
 
 class ModelError(Exception):
@@ -62,11 +65,13 @@ def mistakes_message(text: YamlText, mistakes: Sequence[tuple[str, str]]) -> str
         One line for one mistake, otherwise a heading, one line for each of the first mistakes, and
         how many more there are.
     """
-    said = mistakes[:MOST_MISTAKES]
+    unknown = [at for at, (_, what) in enumerate(mistakes) if what.startswith(UNKNOWN)]
+    unsaid = set(unknown[MOST_UNKNOWN:])
+    said = [one for at, one in enumerate(mistakes) if at not in unsaid][:MOST_MISTAKES]
     lines = [
         f"{text.at(path)}: {path}: {what}" if path else f"{text}: {what}" for path, what in said
     ]
-    if len(lines) == 1:
+    if len(mistakes) == 1:
         return lines[0]
     lines = [line.removeprefix(f"{text}: ") for line in lines]
     more = len(mistakes) - len(lines)

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from models_db.checks import Mistake
-from models_db.errors import MOST_MISTAKES, nearest
+from models_db.errors import MOST_UNKNOWN, UNKNOWN, nearest
 from models_db.schema import (
     DATE_PATTERN,
     FEED_FORWARDS_PATTERN,
@@ -52,15 +52,15 @@ def schema_mistakes(error: ValidationError) -> list[Mistake]:
     unknown = [steps for item, steps in items if item["type"] == "extra_forbidden"]
     meant = [
         [*steps[:-1], name]
-        for steps in unknown[:MOST_MISTAKES]  # as many as are said
+        for steps in unknown[:MOST_UNKNOWN]  # as many as are said
         for name in _near_fields(steps)
     ]
     for item, steps in items:
         if item["type"] == "missing" and steps in meant:
             continue  # it is there, misspelt
         path = ".".join(str(step) for step in steps)
-        unsaid = item["type"] == "extra_forbidden" and len(found) >= MOST_MISTAKES
-        found.setdefault(path, "unknown field" if unsaid else _sentence(item, steps))
+        unsaid = item["type"] == "extra_forbidden" and steps not in unknown[:MOST_UNKNOWN]
+        found.setdefault(path, UNKNOWN if unsaid else _sentence(item, steps))
     return list(found.items())
 
 
@@ -140,7 +140,7 @@ def _unknown_field(steps: Sequence[int | str]) -> str:
     """Message for a field that the schema does not have."""
     near, names = _near_fields(steps), _fields_beside(steps)
     hint = f"did you mean {near[0]}? " if near else ""
-    return f"unknown field; {hint}allowed here: {', '.join(names)}"
+    return f"{UNKNOWN}; {hint}allowed here: {', '.join(names)}"
 
 
 def _near_fields(steps: Sequence[int | str]) -> list[str]:

@@ -148,7 +148,7 @@ PLACES: dict[str, Places] = {"evaluate": _EVALUATE, "explain": _EXPLAIN}
 NOT_COMPARED = frozenset({
     "versions", "framework_version", "digest", "sha256", "bytes", "date", "seconds", "counts",
     "front_counts", "evaluated", "chip_counts", "partial_plans", "bound", "counts_tried",
-    "resolution", "answering",
+    "resolution", "answering", "environment", "extras",
     # prose and titles
     "words", "why", "reason", "verdict", "sentence", "explanation", "note", "notes", "source",
     "sources", "title", "workload_title", "warnings", "losses", "mfu_convention", "front_note",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 from hardware_db import Allocation
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
 from planner.base.errors import InputError
+from planner.base.log import INFO, log
 from planner.base.messages import Origin
 from planner.base.progress import Progress
 from planner.collectives.tables.tables import prepare
@@ -114,7 +115,12 @@ def solve_request(
         asked, run = narrowed(request, origin)
         found = solve_request(asked, on_progress, origin, on_point, session)
         return with_run_noted(request, origin, run, found)
+    log(__name__, INFO, "solve", model=request.model, hardware=request.hardware)
     result = solved(request, on_progress, origin, on_point, session)
+    log(
+        __name__, INFO, "solved", status=result.status, objective=result.objective,
+        bound=result.bound, gap=result.gap, seconds=result.candidates.seconds,
+    )  # fmt: skip
     if not request.set:
         return result
     from planner.answers.notes.changes import with_changes_noted  # noqa: PLC0415  (start-up)

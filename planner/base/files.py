@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.base.errors import InputError
+from planner.base.log import DEBUG, INFO, log
 from planner.base.messages import did_you_mean, one_line
 from strict_yaml.errors import YamlError
 from strict_yaml.text import YamlText
@@ -62,6 +63,7 @@ def write_all(texts: Mapping[Path, str | bytes]) -> None:
         for path, temporary, target in ready:
             with _writing(path):
                 os.replace(temporary, target)
+            log(__name__, INFO, "written", file=path, characters=len(texts[path]))
 
 
 @contextlib.contextmanager
@@ -74,6 +76,7 @@ def being_written(path: Path) -> Iterator[Path]:
     with _writing(path), _prepared(path, "") as (temporary, target):
         yield Path(temporary)
         os.replace(temporary, target)
+        log(__name__, INFO, "written", file=path)
 
 
 def check_writable(*paths: Path) -> None:
@@ -252,6 +255,7 @@ def read_bytes(path: Path, largest: int = LARGEST_FILE_BYTES) -> bytes:
         ) from error
     if too_large or len(content) > largest:
         raise InputError(f"{name}: larger than {largest // 2**20} MiB")
+    log(__name__, DEBUG, "read", file=path, bytes=len(content))
     return content
 
 

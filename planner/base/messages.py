@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 LONGEST_NUMBER = 640  # digits; Python reads so many whatever its settings
 MOST_MISTAKES = 10  # of one file that are said
+MOST_UNKNOWN = 3  # of the fields of one file that nothing knows
 _LONGEST = 60
 _MOST = 4
 _DEEPEST = 2
@@ -228,11 +229,14 @@ def mistakes(
     found = error.errors(include_url=False)
     meant = set(_misspelt(found, names))
     said = [item for item in found if item["type"] != "missing" or item["loc"] not in meant]
+    unknown = [at for at, item in enumerate(said) if item["type"] == "extra_forbidden"]
+    unsaid = set(unknown[MOST_UNKNOWN:])
+    said = [item for at, item in enumerate(said) if at not in unsaid]
     lines: dict[str, None] = {}
     for item in said[:MOST_MISTAKES]:
         name = label([step for step in item["loc"] if step != "[key]"])
         lines |= {f"{name}: {text}": None for text in _sentence(item, names).split("\n")}
-    return first_lines(list(lines), unread=len(said[MOST_MISTAKES:]))
+    return first_lines(list(lines), unread=len(said[MOST_MISTAKES:]) + len(unsaid))
 
 
 def misspelt(error: ValidationError, known: Iterable[str]) -> set[str]:
@@ -247,7 +251,7 @@ def _misspelt(items: Iterable[Any], known: list[str]) -> Iterator[tuple[int | st
     Only the first unknown fields are looked at, as many as are said.
     """
     unknown = (item["loc"] for item in items if item["type"] == "extra_forbidden")
-    for *outer, word in islice(unknown, MOST_MISTAKES):
+    for *outer, word in islice(unknown, MOST_UNKNOWN):
         yield from ((*outer, name) for name in nearest(str(word), known))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import InputError
+from planner.base.errors import ExitCode, InputError
 from planner.base.files import check_writable, read_bytes, same_path, write_atomically
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
@@ -105,7 +105,7 @@ def check(
     result, written = _with_file(result, output)
     _show(result, written, as_json=as_json)
     if not result.passed:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 def _check_files(plan_file: Path, log: Path, output: Path | None, *, watch: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import InputError
+from planner.base.errors import ExitCode, InputError
 from planner.cli.collective_options import (
     FEW_SHARED,
     MACHINE,
@@ -34,7 +34,7 @@ from planner.cli.output import print_json, standing_bar
 if TYPE_CHECKING:
     from planner.collectives.questions.comparison import CompareAnswer
 
-_FAILED = {"infeasible": 3, "time_limit": 4}
+_FAILED = ("infeasible", "time_limit")
 FEW = {
     "topology": FEW_SHARED["topology"],
     "graph": FEW_SHARED["graph"],
@@ -210,7 +210,7 @@ def _run(
 
         print_view(compare_view(found))
     if found.found.status in _FAILED:
-        raise typer.Exit(_FAILED[found.found.status])
+        raise typer.Exit(ExitCode.without_plan(found.found.status))
 
 
 def _draw(found: CompareAnswer, plot: Path | None, plot_schedule: Path | None) -> None:

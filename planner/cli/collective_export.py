@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import InputError
+from planner.base.errors import ExitCode, InputError
 from planner.cli.collective_options import (
     FEW_SHARED,
     QUESTION,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _FILE = "MSCCL files"
-_FAILED = {"infeasible": 3, "time_limit": 4}
 FEW = {
     "schedule": "Of planner (.json) or of MSCCL (.xml).",
     "topology": FEW_SHARED["topology"],
@@ -188,7 +187,7 @@ def _run(
             answered = answer(question, on_progress)
         if not answered.rows:
             _show(answered.to_fields(), front_view(answered), as_json=as_json)
-            raise typer.Exit(_FAILED[answered.status])
+            raise typer.Exit(ExitCode.without_plan(answered.status))
         found = min(answered.rows, key=lambda row: row.load).schedule
     written = exported(question, found, places, output, options)
     _show(written.to_fields(), export_view(written), as_json=as_json)

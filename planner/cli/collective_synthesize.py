@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import InputError
+from planner.base.errors import ExitCode, InputError
 from planner.cli.collective_options import (
     FEW_SHARED,
     QUESTION,
@@ -32,7 +32,7 @@ from planner.cli.output import print_json, standing_bar
 if TYPE_CHECKING:
     from planner.collectives.questions.answers import FrontAnswer
 
-_FAILED = {"infeasible": 3, "time_limit": 4}
+_FAILED = ("infeasible", "time_limit")
 FEW = {
     "topology": FEW_SHARED["topology"],
     "graph": FEW_SHARED["graph"],
@@ -186,7 +186,7 @@ def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
 
         print_view(front_view(found, saved))
     if found.status in _FAILED:
-        raise typer.Exit(_FAILED[found.status])
+        raise typer.Exit(ExitCode.without_plan(found.status))
 
 
 def _save(found: FrontAnswer, output: Path) -> str | None:

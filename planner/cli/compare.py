@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import InputError
+from planner.base.files import same_path
 from planner.cli.field_flags import with_fields
 from planner.cli.options import AsJson
 from planner.cli.output import print_json, schedules_bar
 from planner.cli.plan_options import check_plot
 from planner.question.asked import WHOLE_RUN
 
+if TYPE_CHECKING:
+    from planner.answers.files.two_answers import TwoAnswers
+
+_TWO = 2
 _SHARED = ("hardware", "assumptions", "calibration", "collectives", "degrade_link", *WHOLE_RUN)
 _SAID = {
     "hardware": "Another cluster or chip than the files', for all plans; or with commas one for "
@@ -35,7 +41,8 @@ def compare(
         list[str],
         typer.Argument(
             help="Two or more plan files (YAML), or rows of fronts, such as front.json:2; the "
-            "others are compared with the first.",
+            "others are compared with the first. Or two answers of solve --json, the older first: "
+            "why the newer one is another.",
             metavar="PLAN PLAN...",
         ),
     ],
@@ -50,6 +57,8 @@ def compare(
     """Plans beside each other: what differs, what each costs, which parts make the difference.
 
     Also says which times cannot be told apart, and which plan is better in time, energy and memory.
+    Of two answers of solve --json it says why they differ: the question, databases, constants, the
+    cost model, the space of plans.
 
     Examples:
       planner compare plan.yaml front.json:2
@@ -60,6 +69,8 @@ def compare(
 
       planner compare plan.yaml front.json:2 --plot compare.svg
 
+      planner compare old.json new.json
+
       planner compare plan.yaml plan.yaml --hardware h100-sxm5-80,h200-sxm5-141
 
       planner compare plan.yaml plan.yaml --collectives nccl,best
@@ -69,6 +80,9 @@ def compare(
         file_and_row,
     )
 
+    if answers := _two_answers(plans, [*asked, *(["plot"] if plot is not None else [])]):
+        _show_answers(answers, as_json=as_json)
+        return
     check_plot(plot, [file_and_row(name)[0] for name in plans])
     with schedules_bar(wanted=not as_json):
         result = compare_files(plans, asked, flags=True)
@@ -84,3 +98,37 @@ def compare(
     from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(compare_view(result))
+
+
+def _two_answers(names: list[str], given: list[str]) -> TwoAnswers | None:
+    """Why two answers differ; None: plans are given.
+
+    Raises:
+        InputError: Something is asked that is of plans alone, or an answer cannot be used.
+    """
+    if len(names) != _TWO or not all(name.lower().endswith(".json") for name in names):
+        return None
+    from planner.answers.files.version_changes import (  # noqa: PLC0415  (numpy; not for --help)
+        are_answers,
+        two_answers,
+    )
+
+    old, new = map(Path, names)
+    if not are_answers(old, new):
+        return None
+    if given:
+        flag = given[0].replace("_", "-")
+        raise InputError(f"{flag}: is of plans; of two answers leave it out, or name their rows")
+    if same_path(old, new):
+        raise InputError(f"plans: {names[1]} is named twice; give an older and a newer answer")
+    return two_answers(old, new)
+
+
+def _show_answers(result: TwoAnswers, *, as_json: bool) -> None:
+    if as_json:
+        print_json(result.to_dict())
+        return
+    from planner.report.tables.tables import print_view  # noqa: PLC0415  (only for people)
+    from planner.report.tables.two_answers import two_answers_view  # noqa: PLC0415
+
+    print_view(two_answers_view(result))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.base.errors import ExitCode
 from planner.cli.output import print_json
+
+if TYPE_CHECKING:
+    from planner.answers.installation import Findings
 
 
 def doctor(
     *, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
 ) -> None:
-    """Versions, databases, and a small job solved and checked on this machine.
+    """Versions, machine, databases, and a small job solved and checked: what a report needs.
 
     Exits with 1 if a package is missing or a check fails, and says which.
 
@@ -31,9 +36,24 @@ def doctor(
             print_view,
         )
 
-        results = [(name, "ok" if ok else "FAILED") for name, ok in findings.checks.items()]
-        print_view(pairs([*findings.versions.items(), *results]))
+        print_view(pairs([*_rows(findings)]))
     for failure in findings.failures:
         print(f"error: {failure}", file=sys.stderr)
     if findings.failures:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _rows(findings: Findings) -> Iterator[tuple[str, str]]:
+    """What is printed: names and what was found."""
+    from planner.base.units import show_bytes  # noqa: PLC0415  (not for --help)
+
+    yield from findings.versions.items()
+    for name, value in findings.environment.items():
+        shown = str(value or "not known")
+        if isinstance(value, int) and name.endswith("_bytes"):
+            shown = show_bytes(value)
+        yield name.removesuffix("_bytes").replace("_", " "), shown
+    for extra, packages in findings.extras.items():
+        yield f"extra {extra}", ", ".join(f"{name} {found}" for name, found in packages.items())
+    for name, passed in findings.checks.items():
+        yield name, "ok" if passed else "FAILED"

@@ -6,11 +6,13 @@ import contextlib
 import gc
 import sys
 
+from planner.base.errors import ExitCode
+
 _NEW_OBJECTS = 100_000
 
 
 def main() -> None:
-    """Runs the command line; an interruption while it loads is one line and exit code 130.
+    """Runs the command line; what nobody expected is one line too, and a file with the details.
 
     What a command makes lives to its end, nearly all of it: looking for cycles among it after every
     700 new objects, and several times more when the program ends, takes a fifth of a short command.
@@ -24,6 +26,11 @@ def main() -> None:
         if sys.stderr is not None:
             with contextlib.suppress(OSError):
                 print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(ExitCode.INTERRUPTED)
+    except Exception as error:
+        from planner.cli.defects import report  # noqa: PLC0415  (only when we broke)
+
+        report(error, sys.argv[1:])
+        sys.exit(ExitCode.DEFECT)
     finally:
         gc.freeze()

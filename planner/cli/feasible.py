@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from planner.base.errors import ExitCode
 from planner.base.messages import Origin
 from planner.cli.completing import several_of
 from planner.cli.field_flags import with_fields
@@ -154,4 +155,4 @@ def _run(
 
         print_view(feasible_view(result))
     if result.impossible:
-        raise typer.Exit(3)
+        raise typer.Exit(ExitCode.INFEASIBLE)

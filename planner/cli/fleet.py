@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import ExitCode
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
 
@@ -68,9 +69,9 @@ def fleet(
             write_picture(fleet_picture(result), plot)
     _print(result, as_json=as_json)
     if result.impossible:
-        raise typer.Exit(3)
+        raise typer.Exit(ExitCode.INFEASIBLE)
     if not result.jobs:
-        raise typer.Exit(4)
+        raise typer.Exit(ExitCode.TIME_LIMIT)
 
 
 def _effort(time_limit: str | None, gap: str | None) -> dict[str, float]:

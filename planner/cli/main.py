@@ -1,8 +1,7 @@
 """`planner`: the commands, and what every command does about errors.
 
-Exit codes: 0 ok, 2 bad input, 3 proved infeasible, 4 time limit without a plan, 5 a
-study that can go on, 130 Ctrl-C, 1 a bug of ours, or of `planner check` a run outside of its
-interval.
+Exit codes are those of `ExitCode`. What nobody raised on purpose leaves `main` as it is: it is a
+defect of ours, which `planner.cli.entry` reports.
 """
 
 from __future__ import annotations
@@ -17,11 +16,13 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from planner.base.errors import InputError, PlannerError
+from planner.base.errors import ExitCode, InputError, PlannerError
+from planner.base.log import INFO, log
 from planner.base.messages import clipped, first_lines, printable, shortened
 from planner.base.version import __version__
 from planner.cli.completing import INSTRUCTION, answer_shell
 from planner.cli.groups import group_of
+from planner.cli.logs import logged, moved_first
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
 _UsageError: type[Any] = typer.BadParameter.__bases__[0]
@@ -64,9 +65,8 @@ app = typer.Typer(
         "  planner feasible --model llama3-70b --hardware tpu-v5p --assumptions roofline"
     ),
     epilog=(
-        "Exit codes: 0 ok, 2 bad input, 3 proved that no plan fits, 4 time limit without a plan, "
-        "5 a study stopped and can go on, 130 interrupted, 1 a bug or a check that failed. Every "
-        "command takes --json."
+        f"Exit codes: {', '.join(f'{code:d} {code.meaning}' for code in ExitCode)}. "
+        "Every command takes --json."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -82,6 +82,7 @@ def _version(*, wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     *,
     version: Annotated[
         bool,
@@ -92,8 +93,22 @@ def _root(
             help="Show the version and exit.",
         ),
     ] = False,
+    log_level: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Say on standard error what is done: debug, info, warning or error. Stands "
+            "anywhere, as --log-json does.",
+        ),
+    ] = None,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="The same as one JSON object per line.")
+    ] = False,
 ) -> None:
     """Options that precede every command."""
+    if log_level is not None or log_json:
+        context.call_on_close(logged(log_level, as_json=log_json))
+        log(__name__, INFO, "start", version=__version__, command=context.invoked_subcommand)
 
 
 def main() -> None:
@@ -122,10 +137,10 @@ def _guarded(arguments: list[str]) -> int:
         lines = first_lines(str(error).split("\n"), _MOST_LINES)
         _say(*(f"error: {clipped(shortened(printable(line)))}" for line in lines))
     except KeyboardInterrupt:
-        code = 130
+        code = ExitCode.INTERRUPTED
         _say("interrupted")
     except BrokenPipeError:  # `planner ... | head`: the reader has seen enough
-        code = 0
+        code = ExitCode.OK
         _drop_output()
     except OSError as error:
         if error.filename is not None:
@@ -155,7 +170,7 @@ def _run(arguments: list[str]) -> int:
         answer_shell(app)
     try:
         command = _command()
-        with command.make_context("planner", arguments) as context:
+        with command.make_context("planner", moved_first(arguments)) as context:
             command.invoke(context)
     except typer.Exit as done:
         return done.exit_code

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import InputError
+from planner.base.errors import ExitCode, InputError
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
@@ -127,7 +127,7 @@ def _plan(
         from planner.report.tables.screen import solve_line  # noqa: PLC0415  (not for --help)
 
         print(solve_line(found), file=sys.stderr)
-        raise typer.Exit(3 if found.status == "infeasible" else 4)
+        raise typer.Exit(ExitCode.without_plan(found.status))
     return resolve(request, origin, found.best.plan.chips), found.best.plan
 
 

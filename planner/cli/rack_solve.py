@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import InputError
+from planner.base.errors import ExitCode, InputError
 from planner.base.files import same_path, write_all
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
@@ -210,7 +210,7 @@ def _run(given: dict[str, Any], pareto: Path | None, plot: Path | None, *, as_js
     if answer.best is None:
         if plot is not None:
             print("plot: nothing to draw, there is no plan", file=sys.stderr)
-        raise typer.Exit(3 if answer.status == "infeasible" else 4)
+        raise typer.Exit(ExitCode.without_plan(answer.status))
 
 
 def _check_files(pareto: Path | None, plot: Path | None, given: dict[str, Any]) -> None:

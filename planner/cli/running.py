@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from frozen_records import dataclass
-from planner.base.errors import InputError
+from planner.base.errors import ExitCode, InputError
 from planner.base.files import write_all
 from planner.base.messages import Origin
 from planner.cli.output import print_json, progress_bar
@@ -92,7 +92,7 @@ def _phases(asked: _Asked) -> None:
         _print(phases_line(result) if asked.quiet else phases_view(result))
     if result.total is None:
         missing = next(phase for phase in result.phases if phase.best is None)
-        raise typer.Exit(3 if missing.answer.status == "infeasible" else 4)
+        raise typer.Exit(ExitCode.without_plan(missing.answer.status))
 
 
 def _down(asked: _Asked) -> None:
@@ -112,7 +112,7 @@ def _down(asked: _Asked) -> None:
 
         _print(down_line(result) if asked.quiet else down_view(result))
     if now is None and not result.covered:
-        raise typer.Exit(3)
+        raise typer.Exit(ExitCode.INFEASIBLE)
 
 
 def _print(view: RenderableType) -> None:

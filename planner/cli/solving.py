@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from planner.base.errors import ExitCode
 from planner.base.messages import Origin
 from planner.cli.output import print_json, progress_bar
 from planner.cli.showing import print_solved
@@ -50,7 +51,7 @@ def answered(
     if result.best is None:
         for line in outputs.missing(result):
             print(line, file=sys.stderr)
-        raise typer.Exit(3 if result.status == "infeasible" else 4)
+        raise typer.Exit(ExitCode.without_plan(result.status))
 
 
 def _say_point(plan: Plan, time_s: float, energy_j: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import InputError
+from planner.base.errors import InputError, UnfinishedError
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, standing_bar
 
@@ -137,9 +136,10 @@ def _run(
                 Run(solve=solve_in_order, workers=where, refresh=refresh, retry=retry,
                     on_progress=told),
             )  # fmt: skip
-    except KeyboardInterrupt:
-        print(_stored(store), file=sys.stderr)
-        raise
+    except KeyboardInterrupt as stopped:
+        if (kept := _stored(store)) is None:
+            raise
+        raise UnfinishedError(f"interrupted: {kept}") from stopped
     show(SweepResult(store), as_json=as_json)
 
 
@@ -153,14 +153,14 @@ def _ending_cleanly() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _stored(store: Path) -> str:
-    """How far a run came that was interrupted."""
+def _stored(store: Path) -> str | None:
+    """How far a run came that was interrupted; None: nothing is stored yet."""
     from planner.studies.sweep.answer import SweepResult  # noqa: PLC0415  (not for --help)
 
     try:
         counts = SweepResult(store).counts
     except InputError:
-        return "nothing is stored yet"
+        return None
     return f"{counts.done:,} of {counts.points:,} points are stored; the same command goes on"
 
 

@@ -57,12 +57,13 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
 
 
 def versions(schema: int = SCHEMA_VERSION) -> dict[str, str]:
-    """Versions of the program, the schema of a document and the databases."""
+    """Versions of the program, the schema of a document, the databases and fitted constants."""
     return {
         "planner": __version__,
         "schema": str(schema),
         "hardware_db": hardware_db.database_hash(),
         "models_db": models_db.database_hash(),
+        "constants": hardware_db.constants_hash(),
     }
 
 

@@ -10,6 +10,7 @@ from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.assumptions.assumptions import PRESETS, Assumptions
 from planner.base.files import names_a_file
+from planner.base.log import DEBUG, log
 from planner.base.messages import Attempts, Origin
 from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
@@ -149,6 +150,17 @@ def _rates(preset: str) -> str:
     return f"the peak rates of {preset}"
 
 
+def _cost_of(
+    job: Job, cluster: Cluster, assumptions: Assumptions, request: Request, chips: int
+) -> CostModel:
+    """The cost model of a question whose job is known."""
+    log(
+        __name__, DEBUG, "resolved", model=job.model.name, cluster=cluster.name, chips=chips,
+        batch_tokens=job.batch_tokens, precision=job.precision, framework=job.framework.name,
+    )  # fmt: skip
+    return CostModel.build(job, cluster, assumptions, request.torus_axes)
+
+
 def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = None) -> Resolved:
     """Loads records, applies defaults, checks what can be checked before any plan.
 
@@ -184,7 +196,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     tried.add(spares_problems(request, cluster, most))
     if tried.problems:
         raise tried.error()
-    cost = CostModel.build(job, cooled, assumptions, request.torus_axes)
+    cost = _cost_of(job, cooled, assumptions, request, most)
     cost = tried.needed(tried.attempt(with_powers, request, cost, changes, local))
     cost = _as_run(tried, request, cost, defaults)
     tried.add([*problems_of(cost, request.fix, request.max_memory), *lengths_problems(cost)])

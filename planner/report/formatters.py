@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from planner.answers.explained import leaning_of
+from planner.answers.files.two_answers import TwoAnswers
 from planner.answers.run.lost import DownResult
 from planner.answers.run.phased import PhasesResult
 from planner.answers.varying.result import VaryResult
@@ -30,6 +31,7 @@ from planner.report.tables.sections import evaluate_view, solve_view
 from planner.report.tables.sweep import status_view
 from planner.report.tables.tables import text_of
 from planner.report.tables.terminal import plan_view
+from planner.report.tables.two_answers import two_answers_view
 from planner.report.tables.vary import vary_view
 from planner.results.export import ExportResult
 from planner.results.plan import PlanResult
@@ -73,6 +75,7 @@ _register(PlanResult, lambda result: plan_view("Plan", result), plan_html)
 _register(FeasibleResult, feasible_view)
 _register(ExplainResult, explain_view)
 _register(CompareResult, compare_view)
+_register(TwoAnswers, two_answers_view)
 _register(ExportResult, export_view)
 _register(VaryResult, vary_view)
 _register(PhasesResult, phases_view)

@@ -17,6 +17,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
+from planner.base.log import DEBUG, log
 from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.plan import PlanTable
@@ -161,6 +162,10 @@ class Driver:
         with suppress(OutOfTime):
             solution = self.through(space, at, of)
         status = Status.FEASIBLE if len(self.front.points) else Status.TIME_LIMIT
+        log(
+            __name__, DEBUG, "searched", space=type(space).__name__, number=at + 1, of=of,
+            points=len(self.front.points), seconds=time.perf_counter() - started,
+        )  # fmt: skip
         return self._found(
             status if solution is None else solution.status,
             self._bound(solution),

@@ -333,7 +333,7 @@ def test_help_shows_the_default_of_every_choice() -> None:
 
 def test_help_names_the_exit_codes_and_examples() -> None:
     said = " ".join(table("--help").split())
-    for code in ("0 ok", "2 bad input", "3 proved", "4 time limit", "130 interrupted", "1 a bug"):
+    for code in ("0 ok", "2 bad input", "3 proved", "4 time limit", "130 interrupted", "1 a check"):
         assert code in said
     assert "planner solve --model llama2-13b --chips 4096" in said
 

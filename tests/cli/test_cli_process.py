@@ -65,6 +65,8 @@ HEAVY = (
     "plotly",
     "resvg_py",
     "dask",
+    "logging",
+    "planner.cli.defects",
 )
 
 

@@ -1,6 +1,7 @@
 """docs/json*.md name every key that the commands print."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from evidence.checked.logs import write_log
 from machine.detection_outputs import write_node
 
 PAGES = sorted((Path(__file__).parents[2] / "docs").glob("json*.md"))
+KEPT = Path(__file__).parents[1] / "formats"
 FREE = ("versions", "sources", "counts", "front_counts", "checks", "filled",
-        "collectives_left_out", "content", "row")  # fmt: skip  # their keys are data
+        "collectives_left_out", "content", "row", "extras", "parts_s", "old",
+        "new")  # fmt: skip  # their keys are data
 
 
 def keys_of(value: Any) -> set[str]:
@@ -75,6 +78,7 @@ LINES = [
     "collective compare --topology ring:4 --constants nccl --json",
     "collective export --topology ring:4 -o ring.xml --json",
     "doctor --json",
+    "compare old.json new.json --json",
     "targets --json",
     "models show llama2-7b --json",
     "hardware show h100-sxm5-80 --json",
@@ -91,6 +95,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = "job: {model: gpt3-125m, hardware: h100-sxm5-80}\ncross: {chips: [8, 16]}\n"
     (folder / "study.yaml").write_text(study, encoding="utf-8")
     planner("solve", "--model", "gpt3-125m", "--chips", 4, "-o", folder / "plan.yaml")
+    shutil.copy(KEPT / "result-2.json", folder / "old.json")
+    asked = "--model gpt3-125m --hardware h100-sxm5-80 --chips 8 --axes tp --batch-tokens 512Ki"
+    (folder / "new.json").write_text(planner("solve", *asked.split(), "--json").out, "utf-8")
     write_log(folder / "plan.yaml", folder / "train.log")
     write_log(folder / "plan.yaml", folder / "slow.log", factor=3.0)
     return folder
@@ -107,7 +114,9 @@ def test_an_answer_has_documented_keys_and_carries_its_schema_and_versions(
     of_one_plan = line.startswith("solve") and "--phases" not in line and "--down" not in line
     assert document["schema_version"] == (2 if of_one_plan else 1)
     if not line.startswith(("doctor", "models show", "hardware ")):
-        assert set(document["versions"]) == {"planner", "schema", "hardware_db", "models_db"}
+        assert set(document["versions"]) == {
+            "planner", "schema", "hardware_db", "models_db", "constants",
+        }  # fmt: skip
 
 
 def documented() -> set[str]:

@@ -77,7 +77,7 @@ TREE: Tree = [
         {"Files": [
             "jobs.md", "files.md", "<files>", "json.md", "json-studies.md", "json-evidence.md",
         ]},
-        {"Records": ["<records>"]}, "migration.md",
+        {"Records": ["<records>"]}, "support.md", "reliability.md", "migration.md",
         "changelog.md",
     ]},
     {"Extending": [

@@ -134,13 +134,13 @@ def read_result(document: Document | Path) -> ResultFile:
     check_seal(data, name)
     reading = Rereading(name=name, path=path)
     if kind == "evaluate":
-        return _evaluated(data, _validated(EvaluatedDocument, text, name), reading)
+        return _evaluated(data, validated(EvaluatedDocument, text, name), reading)
     if kind == "front":
-        return _front(_validated(FrontDocument, text, name), reading)
+        return _front(validated(FrontDocument, text, name), reading)
     reading = replace(reading, within="question.")  # version 1 is told by the names of today
     parts = as_parts(data)
     text = text if parts == data else json.dumps(parts)
-    return _solved(parts, _validated(SolvedDocument, text, name), reading)
+    return _solved(parts, validated(SolvedDocument, text, name), reading)
 
 
 def _standard_input() -> bytes:
@@ -157,7 +157,7 @@ def _standard_input() -> bytes:
     return content
 
 
-def _validated(model: type[Any], text: str, name: str) -> Any:
+def validated(model: type[Any], text: str, name: str) -> Any:
     """The fields of a document.
 
     Raises:

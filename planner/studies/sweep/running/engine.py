@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from planner.base.errors import UnfinishedError
+from planner.base.log import INFO, WARNING, log
 from planner.base.messages import one_line
 from planner.base.progress import NotedProgress
 from planner.studies.sweep.question.keys import answering_version
@@ -219,6 +220,7 @@ class Engine:
                 f"workers: run planner {min(theirs)}, and this is {ours}; install the same there"
             )
         self._store.add(results)
+        log(__name__, INFO, "stored", results=len(results), cpu_s=sum(one.cpu_s for one in results))
         del self._flying[future.key]
         self._count(len(results), sum(one.status in FAILED for one in results))
         each_s = sum(one.cpu_s for one in results) / len(results)
@@ -232,6 +234,14 @@ class Engine:
 
     def _suspected(self, batch: _Batch, error: Any) -> None:
         """Workers died on a batch, or its task broke: apart at the end, then it counts."""
+        log(
+            __name__,
+            WARNING,
+            "lost",
+            points=len(batch.questions),
+            alone=batch.alone,
+            why=str(error),
+        )
         if not batch.alone:
             self._suspect.extend(_Batch((one,), alone=True) for one in batch.questions)
             return

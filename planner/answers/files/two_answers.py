@@ -1,0 +1,92 @@
+"""Why the answer to one question is another than before, as immutable records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from frozen_records import dataclass
+from planner.base.printable import Shown
+from planner.question.provenance import stamped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A field in which the answers differ.
+
+    Attributes:
+        group: "question", "default", "job", "version", "plan" or "counts".
+        name: The field.
+        old, new: Its values, JSON-ready; None: absent.
+    """
+
+    group: str
+    name: str
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """A part of the change.
+
+    Attributes:
+        cause: "question", "cost", "space", "search" or "unknown".
+        change: By which share it moves the objective; None: not known.
+        words: It in a sentence.
+    """
+
+    cause: str
+    change: float | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TwoAnswers(Shown):
+    """Why an answer changed.
+
+    Attributes:
+        names: Of the files, the older one first.
+        objective_name, unit: What the best plans minimize.
+        statuses, objectives: How the searches ended, and what they found; None: no plan.
+        changes: All fields in which they differ that say why.
+        parts_s: Time parts of one plan under both models, where it was costed again: the older
+            figure first.
+        reasons: What moved the objective, in the order in which the parts multiply.
+    """
+
+    names: tuple[str, str]
+    objective_name: str
+    unit: str
+    statuses: tuple[str, str]
+    objectives: tuple[float | None, float | None]
+    changes: tuple[Change, ...]
+    parts_s: Mapping[str, tuple[float, float]]
+    reasons: tuple[Reason, ...]
+
+    @property
+    def change(self) -> float | None:
+        """The share by which the objective moved; None where one answer has no plan."""
+        old, new = self.objectives
+        return None if old is None or new is None else new / old - 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """One JSON-ready object."""
+        return stamped(
+            {
+                "files": list(self.names),
+                "objective_name": self.objective_name,
+                "objective_unit": self.unit,
+                "statuses": list(self.statuses),
+                "objectives": list(self.objectives),
+                "change": self.change,
+                "reasons": [_plain(one) for one in self.reasons],
+                "changes": [_plain(one) for one in self.changes],
+                "parts_s": {name: list(both) for name, both in self.parts_s.items()},
+            }
+        )
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    return {one.name: getattr(record, one.name) for one in fields(record)}

@@ -1,0 +1,101 @@
+"""`--log-level` and `--log-json`: what the program does, on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of
+
+if TYPE_CHECKING:
+    from logging import Formatter, LogRecord
+
+LEVELS = ("debug", "info", "warning", "error")
+_LEVEL, _JSON = "--log-level", "--log-json"
+
+
+def moved_first(arguments: Sequence[str]) -> list[str]:
+    """The words of a command line with the two options before the command, where click wants them.
+
+    >>> moved_first(["solve", "--chips", "8", "--log-level", "info"])
+    ['--log-level=info', 'solve', '--chips', '8']
+    """
+    first: list[str] = []
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word == _LEVEL:
+            first.append(f"{_LEVEL}={next(words, '')}")
+        elif word == _JSON or word.startswith(f"{_LEVEL}="):
+            first.append(word)
+        else:
+            rest.append(word)
+    return [*first, *rest]
+
+
+def logged(level: str | None, *, as_json: bool) -> Callable[[], None]:
+    """Has everything said on standard error that is at least so important.
+
+    Args:
+        level: One of `LEVELS`; None: info.
+        as_json: One JSON object per line, not text.
+
+    Returns:
+        What ends it.
+
+    Raises:
+        InputError: There is no such level.
+    """
+    import logging  # noqa: PLC0415  (a tenth of a short command; only where it is asked for)
+
+    if level is not None and level.lower() not in LEVELS:
+        raise InputError(f"log-level: {not_one_of(level, LEVELS)}")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_formatter(as_json=as_json))
+    ours = logging.getLogger("planner")
+    before = ours.level, ours.propagate
+    ours.addHandler(handler)
+    ours.setLevel((level or "info").upper())
+    ours.propagate = False
+
+    def end() -> None:
+        ours.removeHandler(handler)
+        ours.setLevel(before[0])
+        ours.propagate = before[1]
+
+    return end
+
+
+def _formatter(*, as_json: bool) -> Formatter:
+    import json  # noqa: PLC0415  (beside logging)
+    import logging  # noqa: PLC0415  (see above)
+    import time  # noqa: PLC0415
+
+    from planner.base.log import FIELDS  # noqa: PLC0415
+    from planner.base.messages import printable  # noqa: PLC0415
+
+    class Text(logging.Formatter):
+        """`12:00:00 info planner.answers.api: solve model=llama2-13b`, whatever a value holds."""
+
+        def format(self, record: LogRecord) -> str:
+            clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+            level = record.levelname.lower()
+            return f"{clock} {level} {record.name}: {printable(record.getMessage())}"
+
+    class Json(logging.Formatter):
+        """One object: when (UTC), how important, who, what, and its fields."""
+
+        def format(self, record: LogRecord) -> str:
+            second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+            said = {
+                "time": f"{second}.{int(record.msecs):03d}Z",
+                "level": record.levelname.lower(),
+                "logger": record.name,
+                **getattr(record, FIELDS, {"event": record.getMessage()}),
+            }
+            return json.dumps(said, default=str)
+
+    return Json() if as_json else Text()

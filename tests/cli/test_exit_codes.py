@@ -1,0 +1,197 @@
+"""Exit codes: stated once, taken from there by every command, and each of them returned."""
+
+import ast
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studies.sweep.stand_in import Here
+from support.cases import each
+
+import planner as package
+from cli.command import planner
+from planner.base.errors import ExitCode, InputError, UnfinishedError
+from planner.cli import defects, entry
+from planner.cli.sweep_run import _run
+from planner.studies.sweep.question.study import study_of
+
+ROOT = Path(package.__file__).parents[1]
+SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8")
+FITS = ("solve", *SMALL, "--axes", "dp", "--quiet")
+
+
+def test_the_codes_are_these() -> None:
+    assert {code.name: int(code) for code in ExitCode} == {
+        "OK": 0, "CHECK_FAILED": 1, "INPUT": 2, "INFEASIBLE": 3, "TIME_LIMIT": 4, "UNFINISHED": 5,
+        "DEFECT": 70, "INTERRUPTED": 130,
+    }  # fmt: skip
+
+
+def test_no_command_has_codes_of_its_own() -> None:
+    """`Exit(3)` and `sys.exit(2)` are nowhere."""
+    numbers = []
+    for path in (ROOT / "planner").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "xit(" in text else ():
+            if not (isinstance(node, ast.Call) and node.args):
+                continue
+            called = ast.unparse(node.func).rpartition(".")[2].lower()
+            if called in ("exit", "_exit") and isinstance(node.args[0], ast.Constant | ast.IfExp):
+                numbers.append((path.name, node.lineno))
+    assert numbers == []
+
+
+@each("page", ["--help", "docs/support.md"])
+def test_the_codes_are_told_as_they_are(page: str) -> None:
+    raw = planner(page).out if page == "--help" else (ROOT / page).read_text(encoding="utf-8")
+    text = " ".join(raw.split())
+    for code in ExitCode:
+        told = f"{code:d} {code.meaning}" if page == "--help" else f"| {code:d} | {code.meaning}"
+        assert told in text, told
+
+
+@each(("command", "code"), [
+    (FITS, ExitCode.OK),
+    (("solve", "--chips", "0"), ExitCode.INPUT),
+    ((*FITS, "--max-memory", "1MB"), ExitCode.INFEASIBLE),
+    ((*FITS, "--time-limit", "1e-9"), ExitCode.TIME_LIMIT),
+])  # fmt: skip
+def test_each_end_of_a_search_has_its_code(command: tuple[str, ...], code: ExitCode) -> None:
+    assert planner(*command).code == code
+
+
+def test_a_failed_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.answers.installation._CHECKS", {"fails": lambda: "as it should"})
+    outcome = planner("doctor")
+    assert (outcome.code, outcome.err) == (ExitCode.CHECK_FAILED, "error: fails: as it should\n")
+
+
+def test_a_study_that_is_interrupted_can_go_on(tmp_path: Path) -> None:
+    def stops(questions: Any) -> str:
+        raise KeyboardInterrupt
+
+    study = study_of({"model": "gpt3-125m", "hardware": "h100-sxm5-80"}, cross={"chips": [8, 16]})
+    store = tmp_path / "s.db"
+    with pytest.raises(UnfinishedError, match="interrupted: 0 of 2 points are stored; the same"):
+        _run(study, store, Here(stops), refresh=False, retry=False, as_json=True)
+    assert UnfinishedError.exit_code == ExitCode.UNFINISHED
+    with pytest.raises(InputError):  # nothing is stored where nothing can be
+        _run(study, tmp_path / "no" / "s.db", Here(stops), refresh=False, retry=False, as_json=True)
+
+
+CRASH = """
+import sys
+import planner.answers.api as api
+def broken(*given, **named):
+    raise {error}
+api.solved = broken
+from planner.cli.entry import main
+main()
+"""
+
+
+def crashed(tmp_path: Path, error: str) -> subprocess.CompletedProcess[str]:
+    """A command that runs into a defect, with a private path and a private name on its line."""
+    (tmp_path / "anna").mkdir(exist_ok=True)
+    words = [*FITS, "-o", str(tmp_path / "anna" / "secret.yaml")]
+    return subprocess.run(
+        [sys.executable, "-c", CRASH.format(error=error), *words], cwd=tmp_path, text=True,
+        capture_output=True, check=False, env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+
+
+def test_a_defect_is_one_line_and_a_file(tmp_path: Path) -> None:
+    done = crashed(tmp_path, f"ValueError('no {tmp_path}/anna/secret.yaml, or b.yaml')")
+    assert (done.returncode, done.stdout) == (ExitCode.DEFECT, "")
+    (line,) = done.stderr.splitlines()
+    (path,) = tmp_path.glob("planner-defect-*.txt")
+    assert line == (
+        "error: a defect of planner (ValueError in planner/answers/api.py, "
+        f"line {re.findall('line ([0-9]+)', line)[0]}); details: {path}; report it to "
+        "those who gave you planner"
+    )
+    text = path.read_text(encoding="utf-8")
+    assert path.stat().st_mode & 0o077 == 0
+    assert 'File "planner/cli/main.py", line' in text, text
+    assert "ValueError: no <file.yaml>, or <file.yaml>\n" in text
+    assert "command: planner solve --model gpt3-125m --hardware h100-sxm5-80" in text
+    for private in (str(tmp_path), "anna", "secret", str(ROOT), str(Path.home()) + "/"):
+        assert private not in text, private
+
+
+def test_a_defect_without_a_place_for_its_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(**_: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkstemp", full)
+    defects.report(ValueError("x"), ["solve"])
+    said = capsys.readouterr()
+    first, *rest = said.err.splitlines()
+    assert said.out == ""
+    assert first.startswith("error: a defect of planner (ValueError); details follow; report it")
+    assert rest[-1] == "ValueError: x"
+
+
+def test_a_defect_before_anything_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("half installed")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("planner.cli.main.main", broken)
+    with contextlib.ExitStack() as stack:
+        done = stack.enter_context(pytest.raises(SystemExit))
+        entry.main()
+    assert done.value.code == ExitCode.DEFECT
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@each(("word", "shown"), [
+    ("llama3.1-405b", "llama3.1-405b"), ("memory.bandwidth=2x", "memory.bandwidth=2x"),
+    ("plan.yaml", "<file.yaml>"), ("a/b", "<file>"), ("..", "<file>"),
+    ("--output=c:\\x\\p.json", "--output=<file.json>"),
+])  # fmt: skip
+def test_which_words_of_a_command_are_private(word: str, shown: str) -> None:
+    assert defects._masked_word(word) == shown
+
+
+def test_what_is_done_is_said_on_request_alone() -> None:
+    """On standard error, as text or as one object per line, wherever the option stands."""
+    first, second, third = (  # each is asked for the first time: answers are remembered here
+        (*FITS, "--batch-tokens", f"{size}Ki") for size in (512, 1024, 2048)
+    )
+    for command in ((*first, "--log-level", "debug"), ("--log-level=DEBUG", *second)):
+        outcome = planner(*command)
+        assert outcome.code == 0
+        lines = outcome.err.splitlines()
+        assert all(re.match(r"\d\d:\d\d:\d\d (debug|info) planner\.[\w.]+: \w+", line)
+                   for line in lines), lines  # fmt: skip
+        assert {"start", "resolved", "searched", "solved"} <= {line.split()[3] for line in lines}
+    said = [json.loads(line) for line in planner(*third, "--log-json").err.splitlines()]
+    assert [one["event"] for one in said] == ["start", "solve", "solved"]
+    assert said[-1]["status"] == "optimal"
+    assert all(re.fullmatch(r"[\d-]{10}T[\d:]{8}\.\d{3}Z", one["time"]) for one in said)
+    assert planner(*FITS).err == "", "what was asked once is not said for ever"
+    assert planner(*FITS, "--log-level", "error").err == ""
+
+
+@each(("words", "told"), [
+    (("--log-level", "inf"), "log-level: 'inf' is not one of debug, info, warning, error; did"),
+    (("--log-level",), "log-level: '' is not one of debug, info, warning, error"),
+    (("--log-json=1",), "No such option: --log-json=1"),
+])  # fmt: skip
+def test_a_wrong_level_is_refused(words: tuple[str, ...], told: str) -> None:
+    outcome = planner(*FITS, *words)
+    assert outcome.code == ExitCode.INPUT
+    assert outcome.out == ""
+    if "=" not in words[0]:
+        assert outcome.mistakes[0].startswith(told)

@@ -1,0 +1,113 @@
+"""Files of each version of a format, kept as they were written: what wrote them reads them still.
+
+`tests/formats` has one of every format with a version, and `version_1` answers of the first form.
+Files are added when a format changes, and none is ever written anew.
+"""
+
+import json
+import re
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from support.cases import each
+
+from cli.command import planner, refused
+from planner.answers.files.checks import EvaluatedDocument
+from planner.answers.files.documents import check_seal, kind_of_document
+from planner.answers.files.reevaluation import Rereading
+from planner.answers.files.result_file import read_document, validated
+from planner.base.version import SCHEMA_VERSION
+from planner.question.files.result_layout import RESULT_VERSION
+from planner.studies.sweep.store import _FORM
+
+KEPT = Path(__file__).parents[1] / "formats"
+PLANS = ("plan-1.yaml", "front-1.json", "result-2.json", "../cli/version_1/uniform.json")
+
+
+def test_every_version_of_a_format_has_its_file() -> None:
+    found = {path.name for path in KEPT.iterdir()}
+    wanted = {f"{kind}-{at}" for kind in ("plan", "front", "evaluate") for at in (1,)}
+    assert SCHEMA_VERSION == 1, "keep a file of the new version in tests/formats"
+    assert RESULT_VERSION == 2
+    assert _FORM == 1
+    assert {name.partition(".")[0] for name in found} == {*wanted, "result-2", "store-1"}
+
+
+@each("name", PLANS)
+def test_plans_of_each_version_are_costed(name: str) -> None:
+    rows = [] if name.endswith(".yaml") else ["--row", "1"]
+    found = planner("evaluate", KEPT / name, *rows, "--json")
+    assert (found.code, found.err) == (0, "")
+    assert found.document["mesh"]["dp"] >= 1
+    assert found.document["step_time_s"] > 0
+
+
+def test_an_older_evaluation_is_read_and_not_taken_at_its_word() -> None:
+    """Its plan is costed again: with constants of then it is as it was, else each line says why."""
+    document = read_document(KEPT / "evaluate-1.json")
+    assert kind_of_document(document.data, document.name) == "evaluate"
+    check_seal(document.data, document.name)
+    file = validated(EvaluatedDocument, document.text, document.name)
+    reading = Rereading(name=document.name, path=document.path)
+    assert reading.read(document.data, file.plan_job, "the plan").plan.dp == 8
+
+
+def test_a_store_of_each_form_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "store-1.db"
+    shutil.copy(KEPT / path.name, path)
+    found = planner("sweep", "status", path, "--json").document
+    assert (found["points"], found["done"]) == (3, 3)
+    said = planner("sweep", "table", path)
+    assert said.code == 0
+    assert re.findall(r"^ +(8|9|16) +([a-z]+)", said.out, re.MULTILINE) == [
+        ("8", "optimal"), ("9", "refused"), ("16", "optimal"),
+    ]  # fmt: skip
+
+
+def test_a_store_of_a_newer_form_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    shutil.copy(KEPT / "store-1.db", path)
+    with sqlite3.connect(path) as database:
+        database.execute(f"PRAGMA user_version = {_FORM + 1}")
+    database.close()
+    before = path.read_bytes()
+    (line,) = refused("sweep", "status", path)
+    assert line == f"{path}: has form {_FORM + 1}; this planner reads form {_FORM}"
+    assert path.read_bytes() == before
+
+
+@each(("name", "row"), [("plan-1.yaml", ()), ("front-1.json", ("--row", "1"))])
+def test_a_file_of_a_newer_version_says_so(name: str, row: tuple[str, ...], tmp_path: Path) -> None:
+    text = (KEPT / name).read_text(encoding="utf-8")
+    newer = re.sub(r'(schema_version"?: ?)1', r"\g<1>7", text)
+    assert newer != text
+    path = tmp_path / name
+    path.write_text(newer, encoding="utf-8")
+    lines = refused("evaluate", path, *row)
+    assert any("schema_version" in line and "7" in line for line in lines), lines
+
+
+@pytest.mark.parametrize("name", ["result-2.json", "version_1"])
+def test_why_an_older_answer_is_another(name: str, tmp_path: Path) -> None:
+    """Against the answer to the same question today."""
+    old = KEPT / name if name != "version_1" else KEPT.parent / "cli/version_1/uniform.json"
+    asked = json.loads(old.read_text(encoding="utf-8"))
+    asked = asked.get("question", asked)["asked"]
+    flags = [word for field, value in asked.items() if field != "axes"
+             for word in (f"--{field.replace('_', '-')}", value)]  # fmt: skip
+    axes = ["--axes", ",".join(asked["axes"])] if "axes" in asked else []
+    new = tmp_path / "new.json"
+    new.write_text(planner("solve", *flags, *axes, "--json").out, encoding="utf-8")
+    found = planner("compare", old, new, "--json")
+    assert (found.code, found.err) == (0, "")
+    document = found.document
+    moved = [one["change"] for one in document["reasons"] if one["change"] is not None]
+    product = 1.0
+    for share in moved:
+        product *= 1 + share
+    assert product == pytest.approx(1 + document["change"], rel=1e-9)
+    if name == "version_1":
+        assert {one["cause"] for one in document["reasons"]} & {"cost", "space"}
+        assert "models_db" in {one["name"] for one in document["changes"]}
