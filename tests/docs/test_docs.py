@@ -8,7 +8,8 @@ does not run here says so itself, in a comment at its end: `# slow` (more than a
 `# example` (it reads a file that the reader is to write).
 
 Examples are the `>>>` lines of the Python blocks; they run in the order of a page too, with the
-names of earlier blocks. Names are what stands in backticks and begins with one of our packages.
+names of earlier blocks, and of another page's first one where `<!-- names: PAGE -->` says so.
+Names are what stands in backticks and begins with one of our packages.
 
 What a page shows of the output of a command, a block of the language `screen`, is compared with
 what the command prints (`docs.reading`), in lines of 100 columns. Commands run once for both. With
@@ -44,6 +45,7 @@ from docs.reading import (
     arguments_of,
     commands_in,
     examples_of,
+    names_from,
     printed_by,
     replaced,
     run,
@@ -258,10 +260,10 @@ def test_the_examples_of_a_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text, name = page.read_text(encoding="utf-8"), str(page.relative_to(ROOT))
-    found = examples_of(text, name)
+    found = examples_of(text, name, names_from(page))
     if WRITING and found.text != text:
         page.write_text(found.text, encoding="utf-8")
-        found = examples_of(found.text, name)
+        found = examples_of(found.text, name, names_from(page))
     assert not found.said, "\n".join(found.said)
 
 
