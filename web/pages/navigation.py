@@ -32,7 +32,8 @@ TREE: Tree = [
         ]},
         {"Decide": [
             {"Buy a cluster": "guides/buy-a-cluster.md"},
-            {"Days and money, with failures": "goodput.md"}, {"Sweeps": "sweep.md"},
+            {"Days and money, with failures": "goodput.md"},
+            {"Phases, and nodes that are down": "phases.md"}, {"Sweeps": "sweep.md"},
             {"A fleet of jobs": "fleet.md"}, "what-if.md", "explain.md", "report.md",
         ]},
         {"Design": [
