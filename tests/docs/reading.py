@@ -205,9 +205,23 @@ class _Runner(doctest.DocTestRunner):
         super().report_failure(out, test, example, got)
 
 
-def examples_of(text: str, name: str) -> Examples:
-    """Runs the examples of a page in order."""
-    page = doctest.DocTestParser().get_doctest(examples_in(text), {}, name, name, 0)
+def names_from(page: Path) -> dict[str, object]:
+    """The names that the examples of a page go on from: those of another page's first block."""
+    found = re.search(r"^<!-- names: (\S+) -->$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    if not found:
+        return {}
+    text = (page.parent / found[1]).read_text(encoding="utf-8")
+    first = next(block for block in FENCE.finditer(text) if block["language"] == "python")
+    block = doctest.DocTestParser().get_doctest(first["body"], {}, found[1], found[1], 0)
+    outcome = doctest.DocTestRunner().run(block, out=lambda _: None, clear_globs=False)
+    assert outcome.failed == 0, found[1]
+    return dict(block.globs)
+
+
+def examples_of(text: str, name: str, names: dict[str, object] | None = None) -> Examples:
+    """Runs the examples of a page in order, with names that are known before."""
+    known = {} if names is None else names
+    page = doctest.DocTestParser().get_doctest(examples_in(text), known, name, name, 0)
     runner = _Runner()
     said: list[str] = []
     runner.run(page, out=said.append)

@@ -8,14 +8,16 @@ does not run here says so itself, in a comment at its end: `# slow` (more than a
 `# example` (it reads a file that the reader is to write).
 
 Examples are the `>>>` lines of the Python blocks; they run in the order of a page too, with the
-names of earlier blocks. Names are what stands in backticks and begins with one of our packages.
+names of earlier blocks, and of another page's first one where `<!-- names: PAGE -->` says so.
+Names are what stands in backticks and begins with one of our packages.
 
 What a page shows of the output of a command, a block of the language `screen`, is compared with
-what the command prints (`docs.reading`), in lines of 100 columns. Commands run once for both. With
+what the command prints (`docs.reading`), in lines of 100 columns; so are the rows of tables that
+say which command they are of (`docs.tables`). Commands run once for all. With
 
     PLANNER_WRITE_PAGES=1 python -m pytest tests/docs/test_docs.py
 
-screens and the output of examples are replaced by what is printed now; read the difference.
+all of these and the output of examples are replaced by what is printed now; read the difference.
 """
 
 import ast
@@ -44,12 +46,14 @@ from docs.reading import (
     arguments_of,
     commands_in,
     examples_of,
+    names_from,
     printed_by,
     replaced,
     run,
     screens_in,
     write_files,
 )
+from docs.tables import rows_in
 from planner.cli.main import app
 from planner.question.asked.named import filled
 from planner.schedules import BUILT_IN
@@ -124,15 +128,22 @@ def test_the_commands_of_a_page(
         if outcome.code != (int(expected[1]) if expected else 0):
             failed.append((line, outcome.code, outcome.err[-500:]))
         printed[line] = printed_by(outcome)
+    for row in (rows := rows_in(text)):
+        arguments = arguments_of(row.command)
+        assert arguments is not None, row.command
+        printed[row.command] = printed_by(run(row.command, arguments))
     assert not failed, failed
     assert [line for line in shown if line not in printed] == [], "screens of what does not run"
     if WRITING:
+        now = page.read_text(encoding="utf-8")
         for screen in screens:
-            now = page.read_text(encoding="utf-8")
-            fresh = screen.as_printed(printed[screen.command])
-            page.write_text(replaced(now, screen, fresh), encoding="utf-8")
-        screens = screens_in(page.read_text(encoding="utf-8"))
+            now = replaced(now, screen, screen.as_printed(printed[screen.command]))
+        for row in rows:
+            now = now.replace(row.line, row.as_printed(printed[row.command]), 1)
+        page.write_text(now, encoding="utf-8")
+        screens, rows = screens_in(now), rows_in(now)
     stale = {s.command: part for s in screens if (part := s.missing_in(printed[s.command]))}
+    stale |= {r.command: [r.line] for r in rows if r.as_printed(printed[r.command]) != r.line}
     assert not stale, f"{stale}: PLANNER_WRITE_PAGES=1 shows what is printed now"
 
 
@@ -258,10 +269,10 @@ def test_the_examples_of_a_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text, name = page.read_text(encoding="utf-8"), str(page.relative_to(ROOT))
-    found = examples_of(text, name)
+    found = examples_of(text, name, names_from(page))
     if WRITING and found.text != text:
         page.write_text(found.text, encoding="utf-8")
-        found = examples_of(found.text, name)
+        found = examples_of(found.text, name, names_from(page))
     assert not found.said, "\n".join(found.said)
 
 

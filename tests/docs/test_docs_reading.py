@@ -1,8 +1,11 @@
 """What of a page is a command, a file or a screen, and how a screen is kept current."""
 
+from pathlib import Path
+
 import pytest
 
-from docs.reading import Screen, arguments_of, commands_in, screens_in, words_of
+from docs.reading import Screen, arguments_of, commands_in, names_from, screens_in, words_of
+from docs.tables import rows_in
 
 PRINTED = """\
 job on 8 chips
@@ -103,6 +106,32 @@ def test_a_screen_becomes_what_is_printed_now() -> None:
     assert shown(kept).as_printed(PRINTED) == kept, "the run time alone differs"
     with pytest.raises(AssertionError, match="nothing like"):
         shown("a plan of another kind altogether\n").as_printed(PRINTED)
+
+
+def test_a_page_goes_on_from_the_names_of_another(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.md", tmp_path / "b.md"
+    first.write_text("```python\n>>> x = 3\n```\n\n```python\n>>> y = 4\n```\n", encoding="utf-8")
+    second.write_text("<!-- names: a.md -->\n", encoding="utf-8")
+    assert names_from(first) == {}
+    names = names_from(second)
+    assert (names["x"], "y" in names) == (3, False)
+
+
+def test_a_row_has_the_figures_of_its_command() -> None:
+    table = (
+        "<!-- rows: planner evaluate a.yaml ROW --json | {} days | goodput {} -->\n"
+        "| asked | days | share | |\n|---|---|---|---|\n"
+        "| as it is | 3 | 90 % | a 1 |\n| `--spares 1`, few | 2.5 | 91.5 % | |\n\n"
+    )
+    first, second = rows_in(table)
+    assert first.command == "planner evaluate a.yaml  --json"
+    assert second.command == "planner evaluate a.yaml --spares 1 --json"
+    assert second.cells == ["2.5", "91.5 %"]
+    printed = "It takes 2.5 days,\n goodput 91.5 % of them."
+    assert second.as_printed(printed) == second.line
+    assert first.as_printed(printed) == "| as it is | 2.5 | 91.5 % | a 1 |"
+    with pytest.raises(AssertionError, match="nothing like"):
+        first.as_printed("It takes some days.")
 
 
 def test_words_have_no_run_times() -> None:

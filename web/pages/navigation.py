@@ -24,18 +24,22 @@ TREE: Tree = [
     {"Guides": [
         {"Train": [
             {"Pre-train on NVIDIA": "guides/nvidia.md"}, {"Pre-train on TPU": "guides/tpu.md"},
-            {"Pre-train on AMD": "guides/amd.md"}, "fine-tuning.md", "recipes.md",
+            {"Pre-train on AMD": "guides/amd.md"}, {"Fine-tune": "fine-tuning.md"},
+            {"Recipes of fine-tuning": "recipes.md"},
             {"From config.json to a running command": "launch.md"},
-            {"Read your own launch": "launches.md"}, "export.md", "frameworks.md", "uneven.md",
+            {"Read your own launch": "launches.md"}, {"Exports": "export.md"},
+            {"What each framework runs": "frameworks.md"}, {"Uneven stages": "uneven.md"},
         ]},
         {"Decide": [
             {"Buy a cluster": "guides/buy-a-cluster.md"},
-            {"Days and money, with failures": "goodput.md"}, {"Sweeps": "sweep.md"},
+            {"Days and money, with failures": "goodput.md"},
+            {"Phases, and nodes that are down": "phases.md"}, {"Sweeps": "sweep.md"},
             {"A fleet of jobs": "fleet.md"}, "what-if.md", "explain.md", "report.md",
         ]},
         {"Design": [
-            {"Design a chip": "guides/design-a-chip.md"}, "fewer-big-chips.md",
-            "fewer-big-chips/assumptions.md", "ridgeline.md",
+            {"Design a chip": "guides/design-a-chip.md"},
+            {"Fewer big chips": ["fewer-big-chips.md", "fewer-big-chips/assumptions.md"]},
+            "ridgeline.md",
             {"Which topologies": "model/topologies.md"}, {"Collectives": [
                 "collectives.md", "collectives/planner.md", "collectives/simulation.md",
                 "collectives/scaling.md", "collectives/export.md", "collectives/nccl.md",
@@ -50,32 +54,45 @@ TREE: Tree = [
         {"The model": [
             "model/README.md",
             {"Time": [
-                "model/time.md", "model/kernels.md", "model/model-parallelism.md",
-                "model/data-parallelism.md", "model/schedules.md", "model/pipeline.md",
+                {"A step": "model/time.md"}, {"Kernels": "model/kernels.md"},
+                {"Tensor, context, expert parallelism": "model/model-parallelism.md"},
+                {"Data parallelism": "model/data-parallelism.md"},
+                {"Schedules": "model/schedules.md"}, {"Pipeline, drawn": "model/pipeline.md"},
             ]},
             {"Network": [
-                "model/network.md", "model/collective-costs.md", "model/torus.md",
+                {"Placement and rates": "model/network.md"},
+                {"Collectives": "model/collective-costs.md"}, {"Torus": "model/torus.md"},
             ]},
             {"Memory": [
-                "model/memory.md", "model/weights.md", "model/activations.md",
-                "model/memory-accuracy.md",
+                {"What fits": "model/memory.md"}, {"Weights": "model/weights.md"},
+                {"Activations": "model/activations.md"},
+                {"How sure it is": "model/memory-accuracy.md"},
             ]},
-            {"Energy": ["model/energy.md", "model/clocks.md", "model/energy-accuracy.md"]},
+            {"Energy": [
+                {"A step": "model/energy.md"}, {"Clocks": "model/clocks.md"},
+                {"How well it fits": "model/energy-accuracy.md"},
+            ]},
             "model/within-chip.md", "model/goodput.md",
         ]},
         {"The proof": ["model/search.md", "uneven/side_by_side.md", "uneven/performance.md"]},
         {"The accuracy": [
-            "accuracy.md", "accuracy/step-time.md", "accuracy/left-out.md", "accuracy/families.md",
-            "accuracy/memory.md", "accuracy/power.md", "accuracy/collectives.md",
-            "accuracy/software.md", "accuracy/split.md", "accuracy/sources.md",
-            "model/uncertainty.md", "launch-corpus.md", "peers.md", "performance.md",
-            "performance/growth.md",
+            {"In short": "accuracy.md"}, {"Step time": "accuracy/step-time.md"},
+            {"What no constant has seen": "accuracy/left-out.md"},
+            {"Newer chips, other estimators": "accuracy/families.md"},
+            {"Memory": "accuracy/memory.md"}, {"Power and energy": "accuracy/power.md"},
+            {"Collectives and kernels": "accuracy/collectives.md"},
+            {"Software assumed": "accuracy/software.md"}, {"Test sources": "accuracy/split.md"},
+            {"The last sources": "accuracy/sources.md"}, {"Intervals": "model/uncertainty.md"},
+            "launch-corpus.md", "peers.md",
+            {"Speed": ["performance.md", {"Growth": "performance/growth.md"}]},
         ]},
     ]},
     {"Reference": [
         {"Commands": ["<commands>"]}, {"Python": ["<python>"]},
         {"Files": [
-            "jobs.md", "files.md", "<files>", "json.md", "json-studies.md", "json-evidence.md",
+            {"Jobs and plans": "jobs.md"}, {"Hardware, models, constants": "files.md"}, "<files>",
+            {"JSON of plans": "json.md"}, {"JSON of studies": "json-studies.md"},
+            {"JSON of checks and databases": "json-evidence.md"},
         ]},
         {"Records": ["<records>"]}, "support.md", "reliability.md", "migration.md",
         "changelog.md",
@@ -87,7 +104,7 @@ TREE: Tree = [
     {"Glossary": "glossary.md"},
     {"Reproduced": [
         "reproduce.md", "rack/zero.md", "rack/parallelism.md", "rack/solve.md",
-        "model/limits.md", "model/limits-pods.md",
+        {"Limits": "model/limits.md"}, {"Limits of pods and GPUs": "model/limits-pods.md"},
     ]},
 ]  # fmt: skip
 """The navigation; generated pages go where the name of their kind stands, as in `<commands>`."""

@@ -18,7 +18,7 @@ RUN_FIELDS = (
         default=(),
         default_text="one phase",
         metavar="TOKENS,...",
-        page="goodput.md#phases-of-a-run",
+        page="phases.md#phases-of-a-run",
     ),
     Asked(
         name="down",
@@ -29,6 +29,6 @@ RUN_FIELDS = (
         panel=RUN,
         kind="text",
         metavar="NUMBER UNIT",
-        page="goodput.md#nodes-that-are-down",
+        page="phases.md#nodes-that-are-down",
     ),
 )
