@@ -128,7 +128,8 @@ class Candidates:
             than the third.
         neighbors: Real evaluations of plans one step away from the best, made when they are first
             looked at.
-        wider: What lifting a wish that was assumed would give; nothing where it was not searched.
+        wider: What lifting a wish that was assumed would give, searched when it is first looked
+            at; nothing where it was not.
         counts: What was considered, dropped for each reason, left when time ran out, and passed,
             at each stage of the search that proved the best plan, on exactly the chips asked for;
             see `planner.search.uniform.engine.UniformSpace`.
@@ -148,7 +149,7 @@ class Candidates:
     top: tuple[RankedPlan, ...] = field(default=(), repr=False)
     top_complete: bool = False
     neighbors: Sequence[Neighbor] = field(default=(), repr=False)
-    wider: tuple[Wider, ...] = field(default=(), repr=False)
+    wider: Sequence[Wider] = field(default=(), repr=False)
     machines: tuple[MachineSearch, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:

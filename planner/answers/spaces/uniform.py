@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from itertools import islice
 
 import numpy as np
 
 from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons, refused_jobs
-from planner.answers.notes.batches import other_batch
-from planner.answers.notes.front import chips_left, front_note, less_energy, plans_on_fewer
+from planner.answers.notes.front import front_note, said_of_chips
 from planner.answers.notes.likely import against_first, likely_plans
 from planner.answers.notes.runs import changes_along
-from planner.answers.notes.scope import scope_of
+from planner.answers.notes.scope import Scope, scope_of, scope_when_read
 from planner.answers.spaces.lifted import lifted
 from planner.base.arrays import FloatArray
 from planner.base.deferred import Deferred
@@ -157,25 +155,25 @@ def chosen_of(
     named = _first_of_ties(prover, minimized, found, proof.points[best.row], proof.columns)
     few = likely_plans(prover, minimized, named, best.value, proof.status)
     known = whole.plans if len(whole.points) else named  # time may end before the front begins
-    near = plans_on_fewer(resolved, named.plan(0), prover.options)
     best_plans, measure = with_advice(model, minimized, few)
-    plans = PlanTable.joined([best_plans, known, near])
-    results = iter(plan_results(model, plans, evaluate_table(model, plans)))
-    likely = list(islice(results, len(best_plans)))
-    result, points = likely[0], list(islice(results, len(known)))
+    plans = PlanTable.joined([best_plans, known])
+    results = plan_results(model, plans, evaluate_table(model, plans))
+    likely, points = results[: len(best_plans)], results[len(best_plans) :]
+    result = likely[0]
     top = against_first(model, likely, minimized, measure)
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
     note += changes_along(front, request.front)
     why, neighbors = reasons(resolved, result, prover.limits, prover.options, minimized)
-    wider = lifted(resolved, prover, minimized, named, result) if alone else []
-    chips = [
-        *chips_left(resolved, result),
-        *less_energy(resolved, result, list(results), prover.limits, prover.options),
-        *other_batch(resolved, result, prover.limits, prover.options),
-    ]
     proved = proof.status is Status.OPTIMAL
+    plain = replace(prover, beside=None, session=None)  # without what was searched: it is large
+
+    def scope() -> Scope:
+        wider = lifted(resolved, plain, minimized, named, result) if alone else []
+        chips = said_of_chips(resolved, result, plain.limits, plain.options)
+        return scope_of(resolved, result, wider, chips, proved=proved)
+
     return Chosen(
         best=result,
         facts=plan_facts(model, result.plan, prover.limits.bytes_of_plan(model, result.plan)),
@@ -189,7 +187,7 @@ def chosen_of(
         top_complete=few.proved,
         neighbors=neighbors,
         why=why,
-        scope=scope_of(resolved, result, wider, chips, proved=proved),
+        scope=scope() if prover.deadline is not None else scope_when_read(scope),
     )
 
 
