@@ -32,6 +32,7 @@ from planner.cost.pieces import layer_columns
 from planner.cost.step import step_factor
 from planner.cost.terms import LAYER_GROUPS, LayerTerms, layer_terms
 from planner.cost.vision.seconds import end_costs
+from planner.frameworks.rules import heads_exchange
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, ORDERS, RING
@@ -230,7 +231,7 @@ def _terms_of_variants(
 ) -> LayerTerms:
     """(variants x combinations, clocks) layer times, all variants in one table.
 
-    A variant has sequence parallelism or not, and one context-parallel mode.
+    A variant has sequence parallelism or not, and one context-parallel mode that heads allow.
     """
     splits = (1, 0) if np.any(keys["tp"] > 1) else (0,)
     modes = (RING, ALL_TO_ALL) if np.any(keys["cp"] > 1) else (RING,)
@@ -238,6 +239,7 @@ def _terms_of_variants(
     split, mode = np.repeat(variants, len(keys["tp"]), axis=0).T[:, :, None]
     every = {name: np.tile(column, len(variants))[:, None] for name, column in keys.items()}
     tp, cp, ep = every["tp"], every["cp"], every["ep"]
+    mode = np.where(heads_exchange(model, tp, cp), mode, RING)
     x = layer_columns(
         model,
         tp=tp,
