@@ -71,7 +71,7 @@ class Chosen:
     best: PlanResult
     facts: PlanFacts
     front: Front
-    top: tuple[RankedPlan, ...]
+    top: Sequence[RankedPlan]
     why: Sequence[str]
     scope: Scope = field(default=Scope())
     top_complete: bool = False

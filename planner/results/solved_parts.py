@@ -123,7 +123,7 @@ class Candidates:
     Attributes:
         top: The best three plans on exactly the chips asked for that differ in mesh or
             micro-batch, best first; only the best where memory is the objective. After them those
-            that are worth measuring in their place.
+            that are worth measuring in their place. Found when they are first looked at.
         top_complete: Whether it is proved that no other mesh and micro-batch has a better plan
             than the third.
         neighbors: Real evaluations of plans one step away from the best, made when they are first
@@ -146,7 +146,7 @@ class Candidates:
     front_counts: Mapping[str, Mapping[str, int]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    top: tuple[RankedPlan, ...] = field(default=(), repr=False)
+    top: Sequence[RankedPlan] = field(default=(), repr=False)
     top_complete: bool = False
     neighbors: Sequence[Neighbor] = field(default=(), repr=False)
     wider: Sequence[Wider] = field(default=(), repr=False)

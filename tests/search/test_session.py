@@ -170,7 +170,7 @@ def test_prices_share_the_search_and_a_time_limit_shares_none() -> None:
     before = session.recalled
     planner.solve(session=session, **asked, price_per_chip_hour=3)
     after = session.recalled
-    assert after >= before + 3  # the search, its ties, the best few
+    assert after >= before + 2  # the search, its ties
     plain, shared = (
         planner.solve(**SMALL, chips=16, batch_tokens=2**16, session=one) for one in (None, session)
     )

@@ -20,6 +20,7 @@ from planner.answers.spaces.lifted import lifted
 from planner.base.arrays import FloatArray
 from planner.base.deferred import Deferred
 from planner.base.progress import Progress
+from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import plan_facts
 from planner.explanation.causes import why_of
@@ -30,10 +31,11 @@ from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.question.resolved import Resolved
 from planner.results.certificate import Certificate
-from planner.results.plan import Neighbor, PlanResult, plan_results
+from planner.results.plan import Neighbor, PlanResult, RankedPlan, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
 from planner.search.advice import with_advice
+from planner.search.best_few import BestFew
 from planner.search.columns import BOTH, Columns, column_of, prover_of
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Found
@@ -153,14 +155,10 @@ def chosen_of(
     best = optimum(proof.points, proof.bound, proof.status, minimized, proof.columns)
     found = proof.plans.take(np.array([best.row]))
     named = _first_of_ties(prover, minimized, found, proof.points[best.row], proof.columns)
-    few = likely_plans(prover, minimized, named, best.value, proof.status)
+    few, complete_few = likely_plans(prover, minimized, named, best.value, proof.status)
     known = whole.plans if len(whole.points) else named  # time may end before the front begins
-    best_plans, measure = with_advice(model, minimized, few)
-    plans = PlanTable.joined([best_plans, known])
-    results = plan_results(model, plans, evaluate_table(model, plans))
-    likely, points = results[: len(best_plans)], results[len(best_plans) :]
-    result = likely[0]
-    top = against_first(model, likely, minimized, measure)
+    plans = PlanTable.joined([named, known])
+    result, *points = plan_results(model, plans, evaluate_table(model, plans))
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
@@ -183,12 +181,22 @@ def chosen_of(
             complete=complete,
             note=note,
         ),
-        top=top,
-        top_complete=few.proved,
+        top=Deferred(lambda: _ranked(model, minimized, result, few())),
+        top_complete=complete_few,
         neighbors=neighbors,
         why=why,
         scope=scope() if prover.deadline is not None else scope_when_read(scope),
     )
+
+
+def _ranked(
+    model: CostModel, objective: Objective, best: PlanResult, few: BestFew
+) -> tuple[RankedPlan, ...]:
+    """The best few plans, of which the first has its cost, and those worth measuring beside."""
+    plans, measure = with_advice(model, objective, few)
+    others = plans.take(np.arange(1, len(plans)))
+    costs = plan_results(model, others, evaluate_table(model, others)) if len(others) else []
+    return against_first(model, [best, *costs], objective, measure)
 
 
 def reasons(

@@ -100,6 +100,11 @@ class Nodes:
     counts: dict[str, dict[str, int]]
     ground: Ground | None = None
 
+    def take(self, index: IntArray) -> Nodes:
+        """Some of them, with the same counts."""
+        few = self.partial_plans.take(index)
+        return replace(self, partial_plans=few, corners=self.corners[index], ground=None)
+
 
 def build_nodes(
     model: CostModel,
