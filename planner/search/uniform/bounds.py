@@ -18,6 +18,7 @@ less what they hide. All of these are relaxations, so no plan on the mesh is fas
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -127,11 +128,50 @@ class PartialPlanBounds:
         Raises:
             OutOfTime: The deadline passed.
         """
+        corners = np.empty((len(self.partial_plans), len(clocks), 2))
+        for rows, seconds, kernels in self.layers(recompute, clocks, deadline):
+            corners[rows] = self.at(self.model, rows, seconds, kernels, clocks)
+        return corners
+
+    def at(
+        self,
+        model: CostModel,
+        rows: IntArray,
+        seconds: FloatArray,
+        kernels: FloatArray,
+        clocks: FloatArray,
+    ) -> FloatArray:
+        """(r, k, 2) the bounds of some partial plans.
+
+        Args:
+            model: Theirs, or of another batch that they run on.
+            rows: (r,) which they are.
+            seconds, kernels: (r, k) of them, from `layers`.
+            clocks: (k,) relative clocks.
+        """
+        mesh = self.partial_plans.mesh_id[rows]
+        return _corners(
+            model,
+            {name: column[mesh, None] for name, column in self.partial_plans.meshes.columns.items()},
+            {name: column[rows, None] for name, column in self.partial_plans.columns.items()},
+            seconds,
+            kernels,
+            self.fixed[mesh, None],
+            self.standing[mesh, None],
+            clocks,
+        )
+
+    def layers(
+        self, recompute: IntArray, clocks: FloatArray, deadline: Deadline = NEVER
+    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+        """Some partial plans at a time: (r,) rows, (r, k) least seconds and kernel seconds.
+
+        Of one micro-batch, which do not depend on how many there are; arguments as of `corners`.
+        """
         partial_plans = self.partial_plans
         columns = {**partial_plans.meshes.columns, "recompute": recompute}
         axes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
         _, which = distinct([*axes, *(net.columns for net in self.networks.values())])
-        corners = np.empty((len(partial_plans), len(clocks), 2))
         sizes = partial_plans.columns["micro_batch"]
         by_size = np.argsort(sizes, kind="stable")
         for start in range(0, len(by_size), _AT_A_TIME):
@@ -147,17 +187,8 @@ class PartialPlanBounds:
                 clocks,
             )
             schedules = ScheduleColumn(partial_plans.columns["schedule"][rows, None])
-            corners[rows] = _corners(
-                self.model,
-                {name: column[mesh, None] for name, column in columns.items()},
-                {name: column[rows, None] for name, column in partial_plans.columns.items()},
-                np.where(schedules.values("side_by_side"), paired[at], alone[at]),
-                kernels[at],
-                self.fixed[mesh, None],
-                self.standing[mesh, None],
-                clocks,
-            )
-        return corners
+            beside = schedules.values("side_by_side")
+            yield rows, np.where(beside, paired[at], alone[at]), kernels[at]
 
 
 def _standing_w(model: CostModel, chips: IntArray) -> FloatArray:

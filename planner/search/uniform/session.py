@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import fields, is_dataclass, replace
+from math import lcm
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.plan import PlanTable
 from planner.search.columns import asks_run
+from planner.search.sharing.basis import Basis
 from planner.search.uniform.nodes import Ground, Nodes
 from planner.search.uniform.space import PARTIAL_PLAN
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _MOST_BYTES = 256 * 2**20
 _MOST_VALUES = 64
 _MOST_INCUMBENTS = 8
+_MOST_BATCHES = 16
+_MOST_TIMES = 1024  # of the batch of a question: that of a basis
 T = TypeVar("T")
 
 
@@ -50,6 +54,7 @@ class Session:
         self.most_bytes, self.bytes, self.recalled = most_bytes, 0, 0
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._numbers: dict[str, list[tuple[Any, int]]] = {}
+        self._batches: list[float] = []
         self._counted = 0
 
     def recall(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -99,7 +104,47 @@ class Session:
     def ground(self, space: UniformSpace) -> Ground | None:
         """What the nodes of a search of the same plans of the job stand on; None: not known."""
         found = self._kept.get(self._ground_key(space))
-        return None if found is None else found[0]
+        return self._ground_of_basis(space) if found is None else found[0]
+
+    def _ground_of_basis(self, space: UniformSpace) -> Ground | None:
+        """The same, of the partial plans of a batch that the batches of the study divide.
+
+        None where the study has a single batch so far, or batches that divide none near theirs.
+        """
+        model, sequences = space.model, space.model.job.global_batch
+        if not shares_batches(space):
+            return None
+        batch = self._common_batch(model)
+        job = replace(model.job, global_batch=1)
+        numbers = (
+            self._number("model", replace(_apart_from_run(model), job=job)),
+            self._number("options", space.options),
+            self._number("limits", space.limits),
+        )
+        key = "basis", *numbers, space.chips, space.clocks.tobytes()
+        if (found := self._kept.get(key)) is None or found[0].batch % sequences:
+            if batch == sequences:
+                return None
+            wide = replace(model, job=replace(model.job, global_batch=batch))
+            basis = Basis.build(wide, space.chips, space.options, space.limits, space.clocks)
+            self._keep(key, basis)
+            return basis.ground(model, space.limits)
+        self._kept.move_to_end(key)
+        return found[0].ground(model, space.limits)
+
+    def _common_batch(self, model: CostModel) -> int:
+        """Sequences that those of a question divide, and of batches seen before as many as may."""
+        tokens = model.job.batch_tokens
+        if tokens in self._batches:
+            self._batches.remove(tokens)
+        self._batches.insert(0, tokens)
+        del self._batches[_MOST_BATCHES:]
+        own = common = model.job.global_batch
+        for one in self._batches:
+            wider = lcm(common, int(one // model.job.seq_len) or 1)
+            if wider <= own * _MOST_TIMES:
+                common = wider
+        return common
 
     def _ground_key(self, space: UniformSpace) -> Hashable:
         model = self._number("model", _apart_from_run(space.model))
@@ -121,6 +166,12 @@ class Session:
         """Nodes that hold the best plans of the last question about the model on as many chips."""
         found = self._kept.get(("incumbents", space.model.job.model.name, space.chips))
         return None if found is None else _rows_of(nodes, found[0])
+
+
+def shares_batches(space: UniformSpace) -> bool:
+    """Whether the nodes of a space are those of other batches too, cut to what divides."""
+    of_memory = any(column.of_memory for column in space.columns)
+    return not (of_memory or space.model.assumptions.token_granularity or len(space.chips) > 1)
 
 
 def _rows_of(nodes: Nodes, plans: PlanTable) -> IntArray:
