@@ -1,14 +1,16 @@
-"""Partial plans of one batch, of which those of every batch that divides it are some.
+"""Partial plans of some batches of a job, of which those of each are some.
 
 The layers of a partial plan take as long whatever the batch is: only how many micro-batches there
-are changes. So the meshes, micro-batches and pipelines of a batch of B sequences are those of all
-batches that divide B, cut to what divides them too; and a bound needs no more than the number of
-micro-batches put into its formula (`planner.search.uniform.bounds`).
+are changes. So the meshes, micro-batches and pipelines of a batch are those of a multiple of it, cut
+to what divides it too; and a bound needs no more than the number of micro-batches put into its
+formula (`planner.search.uniform.bounds`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from math import lcm
 
 import numpy as np
 
@@ -31,21 +33,21 @@ _PLAIN = code_of_schedule("1f1b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """Partial plans of a batch on every mesh, with what bounds them; `build` makes it.
+    """Partial plans of some batches on every mesh, with what bounds them; `build` makes it.
 
     Attributes:
-        batch: Sequences of that batch.
+        batches: Sequences of each.
         chips, options, clocks: Of the space.
-        meshes: Of which every batch that divides that one has some.
+        meshes: Those of a multiple of all batches.
         fitting: (m,) the least recomputation with which something fits, or `NOTHING_FITS`.
         recompute: (m,) the same, full where nothing fits.
         plain: Whether 1F1B holds the fewest micro-batches on each mesh.
-        bounds: Of the partial plans, those included whose pipeline the batch does not fill.
+        bounds: Of the partial plans, those included whose pipeline a batch does not fill.
         sequences: (n,) sequences that a micro-batch of each has, over all data ranks.
         seconds, kernels: (n, k) of the layers for one micro-batch, with that recomputation.
     """
 
-    batch: int
+    batches: frozenset[int]
     chips: tuple[int, ...]
     options: SpaceOptions
     clocks: FloatArray
@@ -61,32 +63,39 @@ class Basis:
     @staticmethod
     def build(
         model: CostModel,
+        batches: Iterable[int],
         chips: tuple[int, ...],
         options: SpaceOptions,
         limits: Limits,
         clocks: FloatArray,
     ) -> Basis:
-        """The partial plans of the batch of a job; some are on each of its meshes, one at least."""
+        """Those of a job with each of some batches, one of which has a partial plan at least."""
+        most = lcm(*batches)
+        model = replace(model, job=replace(model.job, global_batch=most))
         meshes = enumerate_meshes(model, chips, options)
         least = least_recompute(model, meshes, limits, offload=options.offload)
         recompute = np.where(least == NOTHING_FITS, FULL, least)
         every = every_partial_plan(model, meshes, options)
         data = meshes.columns["dp"] * meshes.columns["fsdp"]
+        sequences = data[every.mesh_id] * every.columns["micro_batch"]
+        used = np.zeros(len(every), dtype=np.bool_)
+        for batch in batches:
+            used |= batch % sequences == 0
+        sequences, every = sequences[used], every.on_all_meshes(np.flatnonzero(used))
         seconds = np.empty((len(every), len(clocks)))
         kernels = np.empty_like(seconds)
         bounds = partial_plan_bounds(model, every, options)
         for rows, total, busy in bounds.layers(recompute, clocks):
             seconds[rows], kernels[rows] = total, busy
         return Basis(
-            batch=model.job.global_batch, chips=chips, options=options, clocks=clocks,
+            batches=frozenset(batches), chips=chips, options=options, clocks=clocks,
             meshes=meshes, fitting=least, recompute=recompute, bounds=bounds,
             plain={code for code, _, _ in lean_pipelines(model, meshes)} == {_PLAIN},
-            sequences=data[every.mesh_id] * every.columns["micro_batch"],
-            seconds=seconds, kernels=kernels,
+            sequences=sequences, seconds=seconds, kernels=kernels,
         )  # fmt: skip
 
     def ground(self, model: CostModel, limits: Limits) -> Ground | None:
-        """What nodes stand on for the same job with a batch that divides the own.
+        """What nodes stand on for the job with one of the batches.
 
         None where no partial plan is left.
         """
@@ -99,7 +108,7 @@ class Basis:
             return None
         low = self.bounds.at(model, rows, self.seconds[rows], self.kernels[rows], self.clocks)
         other = (self.recompute[places] != least)[partial_plans.mesh_id]
-        if other.any():  # the own batch holds more micro-batches at once
+        if other.any():  # the multiple holds more micro-batches at once
             few = partial_plans.take(np.flatnonzero(other))
             takes = least[np.unique(partial_plans.mesh_id[other])]
             low[other] = partial_plan_bounds(model, few, self.options).corners(takes, self.clocks)
@@ -110,9 +119,9 @@ class Basis:
         )  # fmt: skip
 
     def _meshes_of(self, model: CostModel) -> tuple[Meshes, IntArray]:
-        """The meshes of the other batch, and (m,) which of the own they are.
+        """The meshes of a batch, and (m,) which of the own they are.
 
-        Counts are those of the own batch; meshes that the other does not have count as such.
+        Counts are those of the multiple; meshes that the batch does not have count as such.
         """
         columns = self.meshes.columns
         at = np.flatnonzero(model.job.global_batch % (columns["dp"] * columns["fsdp"]) == 0)
@@ -125,9 +134,9 @@ class Basis:
     def _least_recompute(
         self, model: CostModel, meshes: Meshes, places: IntArray, limits: Limits
     ) -> IntArray:
-        """(m,) `least_recompute` of meshes of the other batch, `places` of the own.
+        """(m,) `least_recompute` of meshes of a batch, `places` of the own.
 
-        A stage holds as many micro-batches of one sequence as under the own batch where there are
+        A stage holds as many micro-batches of one sequence as under the multiple where there are
         as many as stages, and more than one.
         """
         every = self.fitting[places]
@@ -144,10 +153,10 @@ class Basis:
     def _nodes_of(
         self, model: CostModel, fitting: Meshes, places: IntArray
     ) -> tuple[PartialPlans, IntArray]:
-        """The partial plans of the other batch on some meshes, and (n,) which of the own they are.
+        """The partial plans of a batch on some meshes, and (n,) which of the own they are.
 
         Args:
-            model: Of the other batch.
+            model: Of the job with that batch.
             fitting: Meshes on which something fits.
             places: (f,) which of the own meshes these are.
         """

@@ -36,7 +36,7 @@ _MOST_BYTES = 256 * 2**20
 _MOST_VALUES = 64
 _MOST_INCUMBENTS = 8
 _MOST_BATCHES = 16
-_MOST_TIMES = 1024  # of the batch of a question: that of a basis
+_MOST_SEQUENCES = 2**21  # of the common multiple of batches
 T = TypeVar("T")
 
 
@@ -107,14 +107,13 @@ class Session:
         return self._ground_of_basis(space) if found is None else found[0]
 
     def _ground_of_basis(self, space: UniformSpace) -> Ground | None:
-        """The same, of the partial plans of a batch that the batches of the study divide.
-
-        None where the study has a single batch so far, or batches that divide none near theirs.
-        """
+        """The same, of partial plans of all batches; None where there was one alone so far."""
         model, sequences = space.model, space.model.job.global_batch
         if not shares_batches(space):
             return None
-        batch = self._common_batch(model)
+        batches = self._batches_of(model)
+        if len(batches) == 1:
+            return None
         job = replace(model.job, global_batch=1)
         numbers = (
             self._number("model", replace(_apart_from_run(model), job=job)),
@@ -122,29 +121,32 @@ class Session:
             self._number("limits", space.limits),
         )
         key = "basis", *numbers, space.chips, space.clocks.tobytes()
-        if (found := self._kept.get(key)) is None or found[0].batch % sequences:
-            if batch == sequences:
-                return None
-            wide = replace(model, job=replace(model.job, global_batch=batch))
-            basis = Basis.build(wide, space.chips, space.options, space.limits, space.clocks)
+        basis: Basis | None = self._kept.get(key, (None, 0))[0]
+        if basis is None or sequences not in basis.batches:
+            basis = Basis.build(
+                model, batches, space.chips, space.options, space.limits, space.clocks
+            )
             self._keep(key, basis)
-            return basis.ground(model, space.limits)
         self._kept.move_to_end(key)
-        return found[0].ground(model, space.limits)
+        return basis.ground(model, space.limits)
 
-    def _common_batch(self, model: CostModel) -> int:
-        """Sequences that those of a question divide, and of batches seen before as many as may."""
+    def _batches_of(self, model: CostModel) -> list[int]:
+        """Sequences of the batch of a question, and of those of tokens as many as were asked for.
+
+        Those with a multiple that is large are left out.
+        """
         tokens = model.job.batch_tokens
         if tokens in self._batches:
             self._batches.remove(tokens)
         self._batches.insert(0, tokens)
         del self._batches[_MOST_BATCHES:]
-        own = common = model.job.global_batch
-        for one in self._batches:
-            wider = lcm(common, int(one // model.job.seq_len) or 1)
-            if wider <= own * _MOST_TIMES:
-                common = wider
-        return common
+        found = [model.job.global_batch]
+        for one in self._batches[1:]:
+            if one % model.job.seq_len == 0:
+                batch = int(one // model.job.seq_len)
+                if batch not in found and lcm(batch, *found) <= _MOST_SEQUENCES:
+                    found.append(batch)
+        return found
 
     def _ground_key(self, space: UniformSpace) -> Hashable:
         model = self._number("model", _apart_from_run(space.model))

@@ -83,6 +83,11 @@ class PartialPlans:
             counts=self.counts,
         )
 
+    def on_all_meshes(self, index: IntArray) -> PartialPlans:
+        """The partial plans of `index`, with all meshes."""
+        columns = {name: column[index] for name, column in self.columns.items()}
+        return replace(self, mesh_id=self.mesh_id[index], columns=columns)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
