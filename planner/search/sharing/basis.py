@@ -44,7 +44,8 @@ class Basis:
         plain: Whether 1F1B holds the fewest micro-batches on each mesh.
         bounds: Of the partial plans, those included whose pipeline a batch does not fill.
         sequences: (n,) sequences that a micro-batch of each has, over all data ranks.
-        seconds, kernels: (n, k) of the layers for one micro-batch, with that recomputation.
+        layers: (n,) which each is of the (c, k) `seconds` and `kernels` that layers take for one
+            micro-batch, with that recomputation.
     """
 
     batches: frozenset[int]
@@ -57,6 +58,7 @@ class Basis:
     plain: bool
     bounds: PartialPlanBounds
     sequences: IntArray
+    layers: IntArray
     seconds: FloatArray
     kernels: FloatArray
 
@@ -82,16 +84,19 @@ class Basis:
         for batch in batches:
             used |= batch % sequences == 0
         sequences, every = sequences[used], every.on_all_meshes(np.flatnonzero(used))
-        seconds = np.empty((len(every), len(clocks)))
-        kernels = np.empty_like(seconds)
-        bounds = partial_plan_bounds(model, every, options)
-        for rows, total, busy in bounds.layers(recompute, clocks):
-            seconds[rows], kernels[rows] = total, busy
+        bounds = partial_plan_bounds(model, every, options, placed=True)
+        layers, count = np.empty(len(every), dtype=np.int64), 0
+        parts = []
+        for rows, at, *of_some in bounds.layers(recompute, clocks):
+            layers[rows] = at + count
+            count += len(of_some[0])
+            parts.append(of_some)
+        seconds, kernels = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Basis(
             batches=frozenset(batches), chips=chips, options=options, clocks=clocks,
             meshes=meshes, fitting=least, recompute=recompute, bounds=bounds,
             plain={code for code, _, _ in lean_pipelines(model, meshes)} == {_PLAIN},
-            sequences=sequences, seconds=seconds, kernels=kernels,
+            sequences=sequences, layers=layers, seconds=seconds, kernels=kernels,
         )  # fmt: skip
 
     def ground(self, model: CostModel, limits: Limits) -> Ground | None:
@@ -106,7 +111,9 @@ class Basis:
         partial_plans, rows = self._nodes_of(model, fitting, places)
         if not len(rows):
             return None
-        low = self.bounds.at(model, rows, self.seconds[rows], self.kernels[rows], self.clocks)
+        layers = self.layers[rows]
+        seconds, kernels = self.seconds[layers], self.kernels[layers]
+        low = self.bounds.at(model, rows, seconds, kernels, self.clocks)
         other = (self.recompute[places] != least)[partial_plans.mesh_id]
         if other.any():  # the multiple holds more micro-batches at once
             few = partial_plans.take(np.flatnonzero(other))

@@ -253,11 +253,13 @@ def partial_plan_bounds(
     partial_plans: PartialPlans,
     options: SpaceOptions,
     deadline: Deadline = NEVER,
+    *,
+    placed: bool = False,
 ) -> PartialPlanBounds:
     """The bounds of some partial plans, one at least."""
     orders = options.orders(model.framework)
     layouts = EFFICIENT if options.torus else NO_LAYOUTS
-    return PartialPlanBounds.build(model, partial_plans, orders, deadline, layouts)
+    return PartialPlanBounds.build(model, partial_plans, orders, deadline, layouts, placed=placed)
 
 
 def _corners_with_memory(

@@ -53,6 +53,8 @@ class Session:
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self.most_bytes, self.bytes, self.recalled = most_bytes, 0, 0
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._bases: OrderedDict[Hashable, tuple[Basis, int]] = OrderedDict()
+        self._of_bases = 0
         self._numbers: dict[str, list[tuple[Any, int]]] = {}
         self._batches: list[float] = []
         self._counted = 0
@@ -73,8 +75,26 @@ class Session:
         size = _bytes_of(value, set())
         self._kept[key] = value, size
         self.bytes += size
+        self._forget()
+
+    def _keep_basis(self, key: Hashable, basis: Basis) -> None:
+        """Keeps it apart: what serves a hundred questions is not forgotten for what serves few."""
+        known, size = self._bases.pop(key, (None, 0))
+        self._of_bases, self.bytes = self._of_bases - size, self.bytes - size
+        if known is not basis:
+            size = _bytes_of(basis, set())
+        self._bases[key] = basis, size
+        self._of_bases, self.bytes = self._of_bases + size, self.bytes + size
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets what was not used for longest; of bases where they take most."""
         while self.bytes > self.most_bytes:
-            _, (_, size) = self._kept.popitem(last=False)
+            if self._bases and (not self._kept or 4 * self._of_bases > 3 * self.most_bytes):
+                _, (_, size) = self._bases.popitem(last=False)
+                self._of_bases -= size
+            else:
+                _, (_, size) = self._kept.popitem(last=False)
             self.bytes -= size
 
     def _number(self, kind: str, value: object) -> int:
@@ -120,14 +140,13 @@ class Session:
             self._number("options", space.options),
             self._number("limits", space.limits),
         )
-        key = "basis", *numbers, space.chips, space.clocks.tobytes()
-        basis: Basis | None = self._kept.get(key, (None, 0))[0]
+        key = (*numbers, space.chips, space.clocks.tobytes())
+        basis = self._bases.get(key, (None, 0))[0]
         if basis is None or sequences not in basis.batches:
             basis = Basis.build(
                 model, batches, space.chips, space.options, space.limits, space.clocks
             )
-            self._keep(key, basis)
-        self._kept.move_to_end(key)
+        self._keep_basis(key, basis)
         return basis.ground(model, space.limits)
 
     def _batches_of(self, model: CostModel) -> list[int]:

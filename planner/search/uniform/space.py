@@ -138,9 +138,7 @@ def cross_partial_plans(
     return _crossed(model, meshes, options, uneven=uneven, filled=True)
 
 
-def every_partial_plan(
-    model: CostModel, meshes: Meshes, options: SpaceOptions
-) -> PartialPlans:
+def every_partial_plan(model: CostModel, meshes: Meshes, options: SpaceOptions) -> PartialPlans:
     """The same, whether the batch has micro-batches enough for the pipeline or not."""
     return _crossed(model, meshes, options, uneven=False, filled=False)
 
@@ -172,8 +170,7 @@ def batch_runs(model: CostModel, columns: dict[str, IntArray]) -> BoolArray:
     schedules = ScheduleColumn(columns["schedule"])
     whole = ~schedules.values("whole_groups") | (columns["interleave"] == 1)
     whole |= m % columns["pp"] == 0
-    whole &= schedules.of_each("runs", columns["pp"], m)
-    return whole
+    return np.asarray(whole & schedules.of_each("runs", columns["pp"], m))
 
 
 def cross_exchanges(model: CostModel, partial_plans: PartialPlans, options: SpaceOptions) -> Space:
