@@ -1,8 +1,8 @@
 """Partial plans of some batches of a job, of which those of each are some.
 
 The layers of a partial plan take as long whatever the batch is: only how many micro-batches there
-are changes. So the meshes, micro-batches and pipelines of a batch are those of a multiple of it, cut
-to what divides it too; and a bound needs no more than the number of micro-batches put into its
+are changes. So the meshes, micro-batches and pipelines of a batch are those of a multiple of it,
+cut to what divides it too; and a bound needs no more than the number of micro-batches put into its
 formula (`planner.search.uniform.bounds`).
 """
 
@@ -112,8 +112,8 @@ class Basis:
         if not len(rows):
             return None
         layers = self.layers[rows]
-        seconds, kernels = self.seconds[layers], self.kernels[layers]
-        low = self.bounds.at(model, rows, seconds, kernels, self.clocks)
+        times = self.seconds[layers], self.kernels[layers]
+        low = self.bounds.at(model, rows, times, self.clocks)
         other = (self.recompute[places] != least)[partial_plans.mesh_id]
         if other.any():  # the multiple holds more micro-batches at once
             few = partial_plans.take(np.flatnonzero(other))

@@ -10,15 +10,17 @@ micro-batch of b sequences, over sequence parallelism and context-parallel modes
 recomputation that lets anything on the mesh fit, with networks of tp, cp and ep of which each cost
 is the least over the placements of the mesh; K(b) the same of kernel seconds; d the reduction of
 the mean stage's gradients and weights in the least time that a group of that size can need
-anywhere, as far as nothing can hide it, for the sharding that sends least. The slowest stage is
-at least the mean stage, messages between stages travel for free, and the bubble, here that of 1F1B,
-is what the schedule calls the least (`Schedule.least_bubble`). Where passes run side by side S is
-less what they hide. All of these are relaxations, so no plan on the mesh is faster or cheaper.
+anywhere, as far as nothing can hide it, for the sharding that sends least: m times what goes with
+every micro-batch. The slowest stage is at least the mean stage, messages between stages travel for
+free, and the bubble, here that of 1F1B, is what the schedule calls the least
+(`Schedule.least_bubble`). Where passes run side by side S is less what they hide. All of these are
+relaxations, so no plan on the mesh is faster or cheaper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -138,47 +140,39 @@ class PartialPlanBounds:
         """
         corners = np.empty((len(self.partial_plans), len(clocks), 2))
         for rows, at, seconds, kernels in self.layers(recompute, clocks, deadline):
-            corners[rows] = self.at(self.model, rows, seconds[at], kernels[at], clocks)
+            corners[rows] = self.at(self.model, rows, (seconds[at], kernels[at]), clocks)
         return corners
 
     def at(
         self,
         model: CostModel,
         rows: IntArray,
-        seconds: FloatArray,
-        kernels: FloatArray,
+        times: tuple[FloatArray, FloatArray],
         clocks: FloatArray,
     ) -> FloatArray:
-        """(r, k, 2) the bounds of some partial plans.
+        """(r, k, 2) the bounds of some partial plans, for a batch that they run on.
 
-        Args:
-            model: Theirs, or of another batch that they run on.
-            rows: (r,) which they are.
-            seconds, kernels: (r, k) of them, from `layers`.
-            clocks: (k,) relative clocks.
+        `times`: (r, k) seconds and kernel seconds of their layers, from `layers`.
         """
-        mesh = self.partial_plans.mesh_id[rows]
-        return _corners(
-            model,
-            {
-                name: column[mesh, None]
-                for name, column in self.partial_plans.meshes.columns.items()
-            },
-            {name: column[rows, None] for name, column in self.partial_plans.columns.items()},
-            seconds,
-            kernels,
-            self.reductions[:, mesh, None],
-            self.standing[mesh, None],
-            clocks,
-        )
+        mesh, every = self.partial_plans.mesh_id[rows], self.partial_plans
+        axes = {name: column[mesh, None] for name, column in every.meshes.columns.items()}
+        columns = {name: column[rows, None] for name, column in every.columns.items()}
+        reductions, standing = self.reductions[:, mesh, None], self.standing[mesh, None]
+        return _corners(model, axes, columns, times, reductions, standing, clocks)
+
+    def of_unlike_stages(self) -> PartialPlanBounds:
+        """Those of stages that may shard differently, of which each pays what is least once."""
+        whole, once, often = self.reductions
+        least = np.minimum(whole, once + often)
+        none = np.zeros_like(least)
+        return replace(self, reductions=np.stack([least, least, none]))
 
     def layers(
         self, recompute: IntArray, clocks: FloatArray, deadline: Deadline = NEVER
     ) -> Iterator[tuple[IntArray, IntArray, FloatArray, FloatArray]]:
-        """Some partial plans at a time, and the least seconds of their layers for one micro-batch.
+        """Some partial plans at a time with their layers for one micro-batch; args of `corners`.
 
-        (r,) rows; (r,) which each is of the (c, k) seconds and kernel seconds that differ. They do
-        not depend on the number of micro-batches. Arguments as of `corners`.
+        (r,) rows; (r,) which each is of the (c, k) seconds and kernel seconds.
         """
         partial_plans = self.partial_plans
         columns = {**partial_plans.meshes.columns, "recompute": recompute}
@@ -213,14 +207,13 @@ def _corners(
     model: CostModel,
     mesh: dict[str, IntArray],
     partial_plan: dict[str, IntArray],
-    seconds: FloatArray,
-    kernels: FloatArray,
+    times: tuple[FloatArray, FloatArray],
     reductions: FloatArray,
     standing: FloatArray,
     clocks: FloatArray,
 ) -> FloatArray:
     """The formulas of the module, on columns of shape (n, 1) and times of shape (n, k)."""
-    a = model.assumptions
+    (seconds, kernels), a = times, model.assumptions
     chips, pp = mesh["chips"].astype(np.float64), mesh["pp"]
     m = model.job.global_batch / (mesh["dp"] * mesh["fsdp"] * partial_plan["micro_batch"])
     schedules = ScheduleColumn(partial_plan["schedule"])
