@@ -70,8 +70,8 @@ class Basis:
         options: SpaceOptions,
         limits: Limits,
         clocks: FloatArray,
-    ) -> Basis:
-        """Those of a job with each of some batches, one of which has a partial plan at least."""
+    ) -> Basis | None:
+        """Those of a job with each of some batches; None where they have no partial plan."""
         most = lcm(*batches)
         model = replace(model, job=replace(model.job, global_batch=most))
         meshes = enumerate_meshes(model, chips, options)
@@ -83,6 +83,8 @@ class Basis:
         used = np.zeros(len(every), dtype=np.bool_)
         for batch in batches:
             used |= batch % sequences == 0
+        if not used.any():
+            return None
         sequences, every = sequences[used], every.on_all_meshes(np.flatnonzero(used))
         bounds = partial_plan_bounds(model, every, options, placed=True)
         layers, count = np.empty(len(every), dtype=np.int64), 0

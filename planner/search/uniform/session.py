@@ -146,6 +146,8 @@ class Session:
             basis = Basis.build(
                 model, batches, space.chips, space.options, space.limits, space.clocks
             )
+            if basis is None:
+                return None
         self._keep_basis(key, basis)
         return basis.ground(model, space.limits)
 
