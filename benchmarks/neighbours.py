@@ -1,10 +1,12 @@
 """What neighbouring questions of a study share: CPU per point with a session, without, by command.
 
-Every study crosses axes for one model on one cluster; its points are solved in one warm process in
-their order, each alone and then with one `planner.Session`. The answers of both are compared:
+Every study crosses axes for one model on one cluster; its points are solved in one warm process,
+each alone and with one `planner.Session`, some at a time in turn. The answers of both are compared:
 status, best plan with its figures, bound, gap, and front. Those of the first study also in five
-shuffled orders, each with a session of its own. Some of its points are run as commands too. The
-ratios are of CPU seconds, garbage collection included.
+shuffled orders, each with a session of its own. Some of its points are run as commands too, and
+some answers are read whole: what is told of wider choices, of plans beside the best and of reasons
+is worked out when it is read, which a study does not do. The ratios are of CPU seconds, garbage
+collection included.
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ from planner.results.result import SolveResult
 
 Point = dict[str, Any]
 CLUSTER = "dgx-h100-ndr"
-CHIPS = (512, 1024, 2048, 4096, 8192)
-SEQUENCES = (2048, 4096, 8192, 16384)
-BATCHES = tuple(tokens * 2**20 for tokens in (2, 4, 6, 8, 16))
+CHIPS = (256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+SEQUENCES = tuple(tokens * 2**10 for tokens in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48))
+BATCHES = tuple(3 * tokens * 2**20 for tokens in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16))
 PRICES = tuple(0.04 + 0.02 * step for step in range(10))
-ORDERS, COMMANDS = 5, 5
+ORDERS, COMMANDS, READ = 5, 5, 20
+_IN_TURN = 20  # points that are solved alone, then with a session
 _RUN = {"price_per_chip_hour": 2, "train_tokens": 1e12}
 
 
@@ -57,7 +60,7 @@ def studies(points: int, *, quick: bool) -> dict[str, list[Point]]:
     batches, prices = BATCHES, PRICES
     if quick:
         job["model"], chips, sequences = "gpt3-125m", (8, 16), (2048,)
-        batches, prices = (2**15, 2**16), PRICES[:3]
+        batches, prices = (2**15, 3 * 2**14, 2**16), PRICES[:3]
     each: dict[str, Sequence[Any]] = {
         "chips": chips, "seq_len": sequences, "batch_tokens": batches
     }  # fmt: skip
@@ -69,15 +72,15 @@ def studies(points: int, *, quick: bool) -> dict[str, list[Point]]:
     ]
     objectives = ("time", "energy", "edp", "money")
     return {
+        "chips, sequence, batch": crossed(points, job, each),
         "chips, sequence, batch, price of electricity": crossed(
-            points, {**job, **_RUN}, {**each, "electricity_price": prices}
+            few, {**job, **_RUN}, {**each, "electricity_price": prices}
         ),
         "the same, for the least money of the run": crossed(
             few, {**job, **_RUN, "objective": "run-money"}, {**each, "electricity_price": prices}
         ),
         "chips, sequence, batch, objective": crossed(few, job, {**each, "objective": objectives}),
         "chips, sequence, batch, limit on power": limits,
-        "chips, sequence, batch": crossed(few, job, each),
     }
 
 
@@ -93,12 +96,16 @@ def told(answer: SolveResult) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def solved(points: Iterable[Point], session: planner.Session | None) -> tuple[float, list[str]]:
-    """CPU seconds of the solves of some points, and what they answer."""
+def solved(
+    points: Iterable[Point], session: planner.Session | None, *, read: bool = False
+) -> tuple[float, list[str]]:
+    """CPU seconds of the solves of some points, and what they answer; `read`: all of it is read."""
     spent, answers = 0.0, []
     for point in points:
         started = time.process_time()
         answer = planner.solve(session=session, **point)
+        if read:
+            answer.to_dict()
         spent += time.process_time() - started
         answers.append(told(answer))
     return spent, answers
@@ -106,10 +113,14 @@ def solved(points: Iterable[Point], session: planner.Session | None) -> tuple[fl
 
 def row_of(name: str, points: list[Point]) -> tuple[dict[str, Any], list[str]]:
     """A study in a row, and its answers."""
-    alone_s, answers = solved(points, None)
-    session = planner.Session()
-    shared_s, shared = solved(points, session)
-    measuring.require(shared == answers, f"{name}: answers with a session are those without")
+    session, alone_s, shared_s, answers = planner.Session(), 0.0, 0.0, list[str]()
+    for start in range(0, len(points), _IN_TURN):  # a machine is not as fast at all times
+        some = points[start : start + _IN_TURN]
+        spent_s, found = solved(some, None)
+        spent_shared_s, shared = solved(some, session)
+        measuring.require(shared == found, f"{name}: answers with a session are those without")
+        alone_s, shared_s = alone_s + spent_s, shared_s + spent_shared_s
+        answers += found
     return {
         "what varies": name,
         "points": len(points),
@@ -162,14 +173,22 @@ def measured(points: int, *, quick: bool) -> Report:
         Table(title=f"{name}: shuffled, with a session", rows=in_orders(first, answers))
     )
     command = command_s(first, 1 if quick else COMMANDS)
+    some = first[:: max(len(first) // (1 if quick else READ), 1)]
+    read_s = solved(some, None, read=True)[0] / len(some)
     shared_s = rows[0]["shared, CPU ms"] / 1e3
     report.notes.append(
         f"A command of the first study takes {command:.2f} CPU s, {command / shared_s:.0f} times a "
         f"point with a session: {command * len(first):,.0f} CPU s for {len(first):,} commands, "
         f"{shared_s * len(first):,.0f} CPU s for the study."
     )
+    report.notes.append(
+        f"A solve in the warm process whose whole answer is read takes {1e3 * read_s:.0f} CPU ms, "
+        f"{read_s / shared_s:.1f} times a point with a session (mean of {len(some)} points)."
+    )
     met = "met" if rows[0]["times less"] >= 2 else "missed"
-    report.notes.append(f"Target 2 times less for the first study: {met}.")
+    report.notes.append(
+        f"Target 2 times less for the first study than solves that answer the same: {met}."
+    )
     return report
 
 

@@ -13,6 +13,7 @@ from planner.answers.notes.likely import spread_of
 from planner.answers.notes.power import power_words
 from planner.answers.notes.runs import run_words
 from planner.answers.notes.scope import Scope
+from planner.base.deferred import Deferred
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.context import CostModel
 from planner.cost.facts import PlanFacts
@@ -70,7 +71,7 @@ class Chosen:
     best: PlanResult
     facts: PlanFacts
     front: Front
-    top: tuple[RankedPlan, ...]
+    top: Sequence[RankedPlan]
     why: Sequence[str]
     scope: Scope = field(default=Scope())
     top_complete: bool = False
@@ -132,10 +133,12 @@ def with_plan(
         notes=replace(
             setting.notes,
             why=chosen.why,
-            caveats=(
-                *chosen.scope.words,
-                *power_words(setting.request, chosen.best),
-                *run_words(setting.request, setting.model),
+            caveats=Deferred(
+                lambda: (
+                    *chosen.scope.words,
+                    *power_words(setting.request, chosen.best),
+                    *run_words(setting.request, setting.model),
+                )
             ),
             runs_in=chosen.scope.runs_in,
         ),

@@ -305,7 +305,7 @@ class Notes:
         why: Sentences on what binds the best plan, made when they are first read.
         caveats: Sentences that must not be missed: what the best plan was chosen among (what runs
             it, its risk, its chips, its power where that is limited), what a wider choice would
-            give, and what is in doubt.
+            give, and what is in doubt; where that takes another search, made when first read.
         runs_in: The targets that run the best plan as it is; empty: none was asked to.
         losses: What the cluster gives away at this number of chips.
         defaults: What was assumed: (name, value, reason).
@@ -315,8 +315,8 @@ class Notes:
     """
 
     why: Sequence[str] = ()
-    caveats: tuple[str, ...] = ()
-    runs_in: tuple[str, ...] = ()
+    caveats: Sequence[str] = ()
+    runs_in: Sequence[str] = ()
     losses: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str, str], ...] = ()
     spread: Spread | None = None

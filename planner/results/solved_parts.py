@@ -123,12 +123,13 @@ class Candidates:
     Attributes:
         top: The best three plans on exactly the chips asked for that differ in mesh or
             micro-batch, best first; only the best where memory is the objective. After them those
-            that are worth measuring in their place.
+            that are worth measuring in their place. Found when they are first looked at.
         top_complete: Whether it is proved that no other mesh and micro-batch has a better plan
             than the third.
         neighbors: Real evaluations of plans one step away from the best, made when they are first
             looked at.
-        wider: What lifting a wish that was assumed would give; nothing where it was not searched.
+        wider: What lifting a wish that was assumed would give, searched when it is first looked
+            at; nothing where it was not.
         counts: What was considered, dropped for each reason, left when time ran out, and passed,
             at each stage of the search that proved the best plan, on exactly the chips asked for;
             see `planner.search.uniform.engine.UniformSpace`.
@@ -145,10 +146,10 @@ class Candidates:
     front_counts: Mapping[str, Mapping[str, int]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    top: tuple[RankedPlan, ...] = field(default=(), repr=False)
+    top: Sequence[RankedPlan] = field(default=(), repr=False)
     top_complete: bool = False
     neighbors: Sequence[Neighbor] = field(default=(), repr=False)
-    wider: tuple[Wider, ...] = field(default=(), repr=False)
+    wider: Sequence[Wider] = field(default=(), repr=False)
     machines: tuple[MachineSearch, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:

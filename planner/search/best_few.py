@@ -11,6 +11,7 @@ is opened first changes nothing.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import field, replace
 
 import numpy as np
@@ -29,6 +30,7 @@ from planner.search.uniform.space import PartialPlans
 
 _PARTIAL_PLANS_AT_A_TIME = (256, 4096)  # first, later
 _PLANS_AT_A_TIME = 256
+_NODES_HELD = 1024  # for a later look
 _MOST = 8  # plans that are returned, those asked for among them
 _DIGITS = 9  # of the logarithm of a value: what rounds alike counts as equal
 
@@ -50,12 +52,15 @@ class BestFew:
             last of them; False when time ran out.
         near: Plans of other meshes and micro-batches that are as good as the last of them.
         values: Objective of the plans and those near.
+        last: What has a lower bound above it is worse than all of them; inf where there are fewer
+            than were asked for.
     """
 
     plans: PlanTable
     proved: bool
     near: PlanTable
     values: FloatArray
+    last: float = np.inf
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,8 +114,7 @@ def best_few(
     """
     kept = _Kept(count=count)
     kept.offer(_keys(first)[0], (-np.inf,), value, first.plan(0))
-    least = values(_flat(nodes.corners), objective, nodes.columns).reshape(nodes.corners.shape[:2])
-    least = least.min(axis=1)
+    least = _least(nodes, objective)
     order = np.argsort(least, kind="stable")
     if (opened := space.first) is not None and not _late(space):
         known = among(order, opened.nodes)
@@ -135,7 +139,38 @@ def best_few(
         proved=proved,
         near=plans.take(np.arange(wanted, len(plans))),
         values=np.array([one for _, one, _ in found]),
+        last=last,
     )
+
+
+def best_few_later(
+    space: UniformSpace, nodes: Nodes, objective: Objective, first: PlanTable, value: float
+) -> Callable[[], BestFew]:
+    """`best_few` of a search without a deadline, when it is asked for; arguments as of that.
+
+    Of the search it holds the nodes of the best bounds alone. Where those do not do, all are made
+    again.
+    """
+    least = _least(nodes, objective)
+    order = np.argsort(least, kind="stable")
+    near = nodes.take(np.sort(order[:_NODES_HELD]))
+    others = float(least[order[_NODES_HELD:]].min(initial=np.inf))
+    plain = replace(space, beside=None, session=None)
+
+    def found() -> BestFew:
+        few = best_few(plain, near, objective, first, value)
+        if others <= few.last:
+            return best_few(plain, plain.nodes(), objective, first, value)
+        return few
+
+    return found
+
+
+def _least(nodes: Nodes, objective: Objective) -> FloatArray:
+    """(n,) lower bound of an objective on every node."""
+    corners = nodes.corners
+    least = values(_flat(corners), objective, nodes.columns).reshape(corners.shape[:2])
+    return np.asarray(least.min(axis=1))
 
 
 def _late(space: UniformSpace) -> bool:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from support.cases import each
@@ -15,6 +16,7 @@ from planner.plan import PlanTable
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.result import SolveResult
+from planner.search.driver import Driver
 
 ROOT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {
@@ -185,3 +187,21 @@ def test_what_is_not_proved_is_not_called_the_best_of_all() -> None:
     best, resolved = planner.solve(**asked).require(), resolve(request_from(asked))
     for proved, words in ((True, "is the best of all"), (False, "is the best known of all")):
         assert words in scope_of(resolved, best, proved=proved).words[0]
+
+
+def test_what_a_wider_choice_gives_is_searched_when_it_is_first_read() -> None:
+    asked: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8}
+    with patch.object(Driver, "run", autospec=True, side_effect=Driver.run) as run:
+        answer = planner.solve(**asked, batch_tokens=2**16)
+        assert answer.best is not None
+        assert (answer.front_rows(), answer.bound, run.call_count) != ([], None, 0)
+        assert run.call_count == 1
+        assert "runs this plan as it is" in answer.notes.caveats[0]
+        assert [one.lifted for one in answer.candidates.wider] == ["runnable-in", "max-oom-risk"]
+        assert (searched := run.call_count) > 1
+        assert len(answer.to_dict()["notes"]["caveats"]) == len(answer.notes.caveats)
+        assert run.call_count == searched
+        timed = planner.solve(**asked, batch_tokens=2**16, time_limit=600)
+        before = run.call_count
+        assert timed.candidates.wider == answer.candidates.wider
+        assert run.call_count == before  # within the time that was asked for

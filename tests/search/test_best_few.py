@@ -10,7 +10,8 @@ from planner.cost.evaluate import evaluate_table
 from planner.objectives import ENERGY, MEMORY, OBJECTIVES, TIME, Objective
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
-from planner.search.best_few import best_few
+from planner.search import best_few as module
+from planner.search.best_few import best_few, best_few_later
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.objective import optimum, values
@@ -140,3 +141,28 @@ def test_corners_of_opened_partial_plans_stay_lower_bounds(seed: int) -> None:
     row = np.array([number[tuple(key)] for key in np.stack(of_plans, 1).tolist()])
     low = search.last.corners.min(axis=1)[row[opened.labels[:, 1]]]
     assert (low <= opened.points).all()
+
+
+@pytest.mark.parametrize("held", [1, 6, 1024])
+def test_the_best_few_that_are_looked_for_later_are_those_of_the_search(
+    held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_NODES_HELD", held)
+    for seed in range(6):
+        model = random_cost_model(seed)
+        chips = (random_chips(model, seed, most=8),)
+        search = UniformSpace(model=model, options=SpaceOptions(), limits=Limits(), chips=chips)
+        found = Driver().run(search)
+        if len(found.points) == 0 or search.last is None:
+            continue
+        best = optimum(found.points, found.bound, found.status, TIME)
+        first = found.plans.take(np.array([best.row]))
+        few = best_few(search, search.last, TIME, first, best.value)
+        later = best_few_later(search, search.last, TIME, first, best.value)()
+        assert np.array_equal(later.values[: len(later.plans)], few.values[: len(few.plans)])
+        assert [later.plans.plan(at) for at in range(len(later.plans))] == [
+            few.plans.plan(at) for at in range(len(few.plans))
+        ]
+        assert [later.near.plan(at) for at in range(len(later.near))] == [
+            few.near.plan(at) for at in range(len(few.near))
+        ]

@@ -20,7 +20,7 @@ from planner.plan import ORDERS, PlanTable
 from planner.question.options import SpaceOptions
 from planner.question.request import request_from
 from planner.question.resolved import resolve
-from planner.search.uniform.bounds import least_gather_s_per_byte, partial_plan_corners
+from planner.search.uniform.bounds import PartialPlanBounds, least_gather_s_per_byte
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import cross_choices, cross_partial_plans
 
@@ -65,14 +65,17 @@ def keys(columns: dict[str, IntArray]) -> list[tuple[int, ...]]:
     return list(zip(*(columns[name].tolist() for name in (*MESH, *PIPELINE)), strict=True))
 
 
-def corners_of(model: CostModel, chips: int) -> tuple[dict[tuple[int, ...], np.ndarray], PlanTable]:
+def corners_of(
+    model: CostModel, chips: int, *, placed: bool
+) -> tuple[dict[tuple[int, ...], np.ndarray], PlanTable]:
     """The corner of each partial plan by its columns, and all plans of the space."""
     options = SpaceOptions()
     meshes = enumerate_meshes(model, (chips,), options)
     partial_plans = cross_partial_plans(model, meshes, options)
     nothing = np.zeros(len(meshes), dtype=np.int64)
     orders = options.orders(model.framework)
-    corners = partial_plan_corners(model, partial_plans, nothing, np.array([1.0]), orders)[:, 0]
+    bounds = PartialPlanBounds.build(model, partial_plans, orders, placed=placed)
+    corners = bounds.corners(nothing, np.array([1.0]))[:, 0]
     columns = {name: meshes.columns[name][partial_plans.mesh_id] for name in MESH}
     names = keys({**columns, **partial_plans.columns})
     return dict(zip(names, corners, strict=True)), cross_choices(
@@ -144,12 +147,12 @@ def job_on(hardware: str, chips: int, model_name: str, sequences: int, **more: o
 
 def check_corners(model: CostModel, chips: int) -> None:
     """No plan takes less time or energy than the corner of its partial plan."""
-    corners, plans = corners_of(model, chips)
+    plain, plans = corners_of(model, chips, placed=False)
+    placed, _ = corners_of(model, chips, placed=True)
     order = np.random.default_rng(0).permutation(len(plans))[:6000]
     plans = plans.take(order)
-    low = np.array(
-        [corners[key] for key in keys({n: getattr(plans, n) for n in (*MESH, *PIPELINE)})]
-    )
+    named = keys({n: getattr(plans, n) for n in (*MESH, *PIPELINE)})
+    low = np.array([np.maximum(plain[key], placed[key]) for key in named])
     for order_name in model.framework.orders or ORDERS:
         code = ORDERS.index(order_name)
         totals = evaluate_totals(model, replace(plans, order=np.full(len(plans), code)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.base.deferred import Deferred
 from planner.base.messages import Origin
 from planner.plan import Plan, PlanTable
 from planner.question.kinds.kind import Kind, kind_of
@@ -46,5 +47,6 @@ def with_changes_noted(
         origin,
         refuses=kind_of(request) is not Kind.MACHINES,
     )
-    said = replace(result.notes, caveats=(*result.notes.caveats, *notes))
+    before = result.notes.caveats
+    said = replace(result.notes, caveats=Deferred(lambda: (*before, *notes)))
     return replace(result, notes=said) if notes else result

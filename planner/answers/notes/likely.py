@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from planner.objectives import Objective
 from planner.plan import PlanTable
 from planner.results.parts import Spread
 from planner.results.plan import PlanResult, RankedPlan
-from planner.search.best_few import BestFew, best_few
+from planner.search.best_few import BestFew, best_few, best_few_later
 from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
@@ -40,8 +39,10 @@ def spread_of(model: CostModel) -> Spread | None:
 
 def likely_plans(
     space: UniformSpace, objective: Objective, best: PlanTable, value: float, status: Status
-) -> BestFew:
-    """The best three plans that differ in mesh or micro-batch, and whether that is proved.
+) -> tuple[Callable[[], BestFew], bool]:
+    """The best three plans that differ in mesh or micro-batch, when asked for; if that is proved.
+
+    Under a time limit they are looked for at once.
 
     Args:
         space: After its search on exactly the chips asked for.
@@ -52,12 +53,13 @@ def likely_plans(
     """
     if objective.of_memory or space.last is None:
         none = best.take(np.arange(0))
-        return BestFew(plans=best, proved=False, near=none, values=np.array([value]))
-    nodes = space.last
-    few = space.recalled(
-        "few", lambda: best_few(space, nodes, objective, best, value), objective, of=best.plan(0)
-    )
-    return replace(few, proved=few.proved and status is Status.OPTIMAL)
+        few = BestFew(plans=best, proved=False, near=none, values=np.array([value]))
+        return lambda: few, False
+    proved = status is Status.OPTIMAL
+    if space.deadline is None:
+        return best_few_later(space, space.last, objective, best, value), proved
+    few = best_few(space, space.last, objective, best, value)
+    return lambda: few, few.proved and proved
 
 
 def against_first(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from frozen_records import dataclass
 from planner.answers.evaluation import limits_of
 from planner.answers.notes.unmodelled import unmodelled
+from planner.base.deferred import Deferred
 from planner.base.units import plural, show_percent
 from planner.base.vocabulary import ANY
 from planner.explanation.judging import gain_of
@@ -39,9 +41,19 @@ class Scope:
         wider: What lifting a wish would give.
     """
 
-    words: tuple[str, ...] = ()
-    runs_in: tuple[str, ...] = ()
-    wider: tuple[Wider, ...] = ()
+    words: Sequence[str] = ()
+    runs_in: Sequence[str] = ()
+    wider: Sequence[Wider] = ()
+
+
+def scope_when_read(make: Callable[[], Scope]) -> Scope:
+    """A scope that is made when a part of it is first looked at: it takes another search."""
+    made = cache(make)
+    return Scope(
+        words=Deferred(lambda: made().words),
+        runs_in=Deferred(lambda: made().runs_in),
+        wider=Deferred(lambda: made().wider),
+    )
 
 
 def risk_words(request: Request) -> Iterator[str]:

@@ -6,22 +6,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from itertools import islice
 
 import numpy as np
 
 from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons, refused_jobs
-from planner.answers.notes.batches import other_batch
-from planner.answers.notes.front import chips_left, front_note, less_energy, plans_on_fewer
+from planner.answers.notes.front import front_note, said_of_chips
 from planner.answers.notes.likely import against_first, likely_plans
 from planner.answers.notes.runs import changes_along
-from planner.answers.notes.scope import scope_of
+from planner.answers.notes.scope import Scope, scope_of, scope_when_read
 from planner.answers.spaces.lifted import lifted
 from planner.base.arrays import FloatArray
 from planner.base.deferred import Deferred
 from planner.base.progress import Progress
+from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import plan_facts
 from planner.explanation.causes import why_of
@@ -32,10 +31,11 @@ from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.question.resolved import Resolved
 from planner.results.certificate import Certificate
-from planner.results.plan import Neighbor, PlanResult, plan_results
+from planner.results.plan import Neighbor, PlanResult, RankedPlan, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
 from planner.search.advice import with_advice
+from planner.search.best_few import BestFew
 from planner.search.columns import BOTH, Columns, column_of, prover_of
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Found
@@ -156,27 +156,23 @@ def chosen_of(
     best = optimum(proof.points, proof.bound, proof.status, minimized, proof.columns)
     found = proof.plans.take(np.array([best.row]))
     named = _first_of_ties(prover, minimized, found, proof.points[best.row], proof.columns)
-    few = likely_plans(prover, minimized, named, best.value, proof.status)
+    few, complete_few = likely_plans(prover, minimized, named, best.value, proof.status)
     known = whole.plans if len(whole.points) else named  # time may end before the front begins
-    near = plans_on_fewer(resolved, named.plan(0), prover.options)
-    best_plans, measure = with_advice(model, minimized, few)
-    plans = PlanTable.joined([best_plans, known, near])
-    results = iter(plan_results(model, plans, evaluate_table(model, plans)))
-    likely = list(islice(results, len(best_plans)))
-    result, points = likely[0], list(islice(results, len(known)))
-    top = against_first(model, likely, minimized, measure)
+    plans = PlanTable.joined([named, known])
+    result, *points = plan_results(model, plans, evaluate_table(model, plans))
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
     note += changes_along(front, request.front)
     why, neighbors = reasons(resolved, result, prover.limits, prover.options, minimized)
-    wider = lifted(resolved, prover, minimized, named, result) if alone else []
-    chips = [
-        *chips_left(resolved, result),
-        *less_energy(resolved, result, list(results), prover.limits, prover.options),
-        *other_batch(resolved, result, prover.limits, prover.options),
-    ]
     proved = proof.status is Status.OPTIMAL
+    plain = replace(prover, beside=None, session=None)  # without what was searched: it is large
+
+    def scope() -> Scope:
+        wider = lifted(resolved, plain, minimized, named, result) if alone else []
+        chips = said_of_chips(resolved, result, plain.limits, plain.options)
+        return scope_of(resolved, result, wider, chips, proved=proved)
+
     return Chosen(
         best=result,
         facts=plan_facts(model, result.plan, prover.limits.bytes_of_plan(model, result.plan)),
@@ -186,12 +182,22 @@ def chosen_of(
             complete=complete,
             note=note,
         ),
-        top=top,
-        top_complete=few.proved,
+        top=Deferred(lambda: _ranked(model, minimized, result, few())),
+        top_complete=complete_few,
         neighbors=neighbors,
         why=why,
-        scope=scope_of(resolved, result, wider, chips, proved=proved),
+        scope=scope() if prover.deadline is not None else scope_when_read(scope),
     )
+
+
+def _ranked(
+    model: CostModel, objective: Objective, best: PlanResult, few: BestFew
+) -> tuple[RankedPlan, ...]:
+    """The best few plans, of which the first has its cost, and those worth measuring beside."""
+    plans, measure = with_advice(model, objective, few)
+    others = plans.take(np.arange(1, len(plans)))
+    costs = plan_results(model, others, evaluate_table(model, others)) if len(others) else []
+    return against_first(model, [best, *costs], objective, measure)
 
 
 def reasons(

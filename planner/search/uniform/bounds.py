@@ -10,14 +10,17 @@ micro-batch of b sequences, over sequence parallelism and context-parallel modes
 recomputation that lets anything on the mesh fit, with networks of tp, cp and ep of which each cost
 is the least over the placements of the mesh; K(b) the same of kernel seconds; d the reduction of
 the mean stage's gradients and weights in the least time that a group of that size can need
-anywhere, as far as nothing can hide it, for the sharding that sends least. The slowest stage is
-at least the mean stage, messages between stages travel for free, and the bubble, here that of 1F1B,
-is what the schedule calls the least (`Schedule.least_bubble`). Where passes run side by side S is
-less what they hide. All of these are relaxations, so no plan on the mesh is faster or cheaper.
+anywhere, as far as nothing can hide it, for the sharding that sends least: m times what goes with
+every micro-batch. The slowest stage is at least the mean stage, messages between stages travel for
+free, and the bubble, here that of 1F1B, is what the schedule calls the least
+(`Schedule.least_bubble`). Where passes run side by side S is less what they hide. All of these are
+relaxations, so no plan on the mesh is faster or cheaper.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -32,6 +35,7 @@ from planner.cost.pieces import layer_columns
 from planner.cost.step import step_factor
 from planner.cost.terms import LAYER_GROUPS, LayerTerms, layer_terms
 from planner.cost.vision.seconds import end_costs
+from planner.frameworks.rules import heads_exchange
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, ORDERS, RING
@@ -42,6 +46,7 @@ from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uniform.space import PartialPlans
 from planner.search.uniform.tables import ideal_networks
 
+_DATA_GROUPS = ("shard", "replica", "data")
 _AT_A_TIME = 8192  # partial plans: what their bounds need stays in the cache
 
 
@@ -63,14 +68,14 @@ class PartialPlanBounds:
     Attributes:
         model, partial_plans: As given.
         networks: Group name to (meshes,) least costs over the placements.
-        fixed: (meshes,) exposed seconds once per step.
+        reductions: (3, meshes) exposed seconds of data parallelism; see `_least_reductions_s`.
         standing: (meshes,) standing power per chip.
     """
 
     model: CostModel
     partial_plans: PartialPlans
     networks: dict[str, GroupCosts]
-    fixed: FloatArray
+    reductions: FloatArray
     standing: FloatArray
 
     @staticmethod
@@ -80,6 +85,8 @@ class PartialPlanBounds:
         orders: tuple[tuple[str, ...], ...],
         deadline: Deadline = NEVER,
         layouts: str = NO_LAYOUTS,
+        *,
+        placed: bool = False,
     ) -> PartialPlanBounds:
         """The bounds of some partial plans.
 
@@ -89,16 +96,20 @@ class PartialPlanBounds:
             orders: Orders of the axes that plans may have, innermost first.
             deadline: When to give up.
             layouts: Layouts over a torus that they may have beside; one of `LAYOUTS`.
+            placed: Whether data parallelism takes no less than where its groups can be placed,
+                which is closer, and dearer to say.
 
         Raises:
             OutOfTime: The deadline passed.
         """
         columns = partial_plans.meshes.columns
+        names = (*LAYER_GROUPS, *_DATA_GROUPS) if placed else LAYER_GROUPS
+        nets = ideal_networks(model, columns, orders, names, deadline, layouts)
         return PartialPlanBounds(
             model,
             partial_plans,
-            ideal_networks(model, columns, orders, LAYER_GROUPS, deadline, layouts),
-            _least_reduction_s(model, columns) + model.assumptions.step_s,
+            {name: nets[name] for name in LAYER_GROUPS},
+            _least_reductions_s(model, columns, nets if placed else None),
             _standing_w(model, columns["chips"]),
         )
 
@@ -109,9 +120,10 @@ class PartialPlanBounds:
         one = np.ones(1, dtype=np.int64)
         alone = group_costs(model.fabric(int(counts[0])), [(one, one)])
         free = alone.take(np.zeros(len(counts), dtype=np.intp))
-        fixed = np.full(len(counts), model.assumptions.step_s)
+        nothing = np.zeros((3, len(counts)))
         networks = dict.fromkeys(LAYER_GROUPS, free)
-        return PartialPlanBounds(model, partial_plans, networks, fixed, _standing_w(model, counts))
+        standing = _standing_w(model, counts)
+        return PartialPlanBounds(model, partial_plans, networks, nothing, standing)
 
     def corners(
         self, recompute: IntArray, clocks: FloatArray, deadline: Deadline = NEVER
@@ -126,18 +138,55 @@ class PartialPlanBounds:
         Raises:
             OutOfTime: The deadline passed.
         """
+        corners = np.empty((len(self.partial_plans), len(clocks), 2))
+        for rows, at, seconds, kernels in self.layers(recompute, clocks, deadline):
+            corners[rows] = self.at(self.model, rows, (seconds[at], kernels[at]), clocks)
+        return corners
+
+    def at(
+        self,
+        model: CostModel,
+        rows: IntArray,
+        times: tuple[FloatArray, FloatArray],
+        clocks: FloatArray,
+    ) -> FloatArray:
+        """(r, k, 2) the bounds of some partial plans, for a batch that they run on.
+
+        `times`: (r, k) seconds and kernel seconds of their layers, from `layers`.
+        """
+        mesh, every = self.partial_plans.mesh_id[rows], self.partial_plans
+        axes = {name: column[mesh, None] for name, column in every.meshes.columns.items()}
+        columns = {name: column[rows, None] for name, column in every.columns.items()}
+        reductions, standing = self.reductions[:, mesh, None], self.standing[mesh, None]
+        return _corners(model, axes, columns, times, reductions, standing, clocks)
+
+    def of_unlike_stages(self) -> PartialPlanBounds:
+        """Those of stages that may shard differently, of which each pays what is least once."""
+        whole, once, often = self.reductions
+        least = np.minimum(whole, once + often)
+        none = np.zeros_like(least)
+        return replace(self, reductions=np.stack([least, least, none]))
+
+    def layers(
+        self, recompute: IntArray, clocks: FloatArray, deadline: Deadline = NEVER
+    ) -> Iterator[tuple[IntArray, IntArray, FloatArray, FloatArray]]:
+        """Some partial plans at a time with their layers for one micro-batch; args of `corners`.
+
+        (r,) rows; (r,) which each is of the (c, k) seconds and kernel seconds.
+        """
         partial_plans = self.partial_plans
         columns = {**partial_plans.meshes.columns, "recompute": recompute}
         axes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
         _, which = distinct([*axes, *(net.columns for net in self.networks.values())])
-        corners = np.empty((len(partial_plans), len(clocks), 2))
         sizes = partial_plans.columns["micro_batch"]
         by_size = np.argsort(sizes, kind="stable")
         for start in range(0, len(by_size), _AT_A_TIME):
             deadline.check()
             rows = by_size[start : start + _AT_A_TIME]
             mesh = partial_plans.mesh_id[rows]
-            some, at = distinct([which[mesh], sizes[rows]])
+            pipelines = ScheduleColumn(partial_plans.columns["schedule"][rows])
+            beside = pipelines.values("side_by_side")
+            some, at = distinct([which[mesh], sizes[rows], beside.astype(np.int64)])
             alone, paired, kernels = _least_seconds(
                 self.model,
                 {name: columns[name][mesh[some]] for name in (*LAYER_GROUPS, "recompute")},
@@ -145,18 +194,7 @@ class PartialPlanBounds:
                 sizes[rows[some]],
                 clocks,
             )
-            schedules = ScheduleColumn(partial_plans.columns["schedule"][rows, None])
-            corners[rows] = _corners(
-                self.model,
-                {name: column[mesh, None] for name, column in columns.items()},
-                {name: column[rows, None] for name, column in partial_plans.columns.items()},
-                np.where(schedules.values("side_by_side"), paired[at], alone[at]),
-                kernels[at],
-                self.fixed[mesh, None],
-                self.standing[mesh, None],
-                clocks,
-            )
-        return corners
+            yield rows, at, np.where(beside[some, None], paired, alone), kernels
 
 
 def _standing_w(model: CostModel, chips: IntArray) -> FloatArray:
@@ -169,20 +207,22 @@ def _corners(
     model: CostModel,
     mesh: dict[str, IntArray],
     partial_plan: dict[str, IntArray],
-    seconds: FloatArray,
-    kernels: FloatArray,
-    fixed: FloatArray,
+    times: tuple[FloatArray, FloatArray],
+    reductions: FloatArray,
     standing: FloatArray,
     clocks: FloatArray,
 ) -> FloatArray:
     """The formulas of the module, on columns of shape (n, 1) and times of shape (n, k)."""
-    a = model.assumptions
+    (seconds, kernels), a = times, model.assumptions
     chips, pp = mesh["chips"].astype(np.float64), mesh["pp"]
     m = model.job.global_batch / (mesh["dp"] * mesh["fsdp"] * partial_plan["micro_batch"])
     schedules = ScheduleColumn(partial_plan["schedule"])
     ramp = schedules.of_each("least_bubble", pp, partial_plan["interleave"]) * float(a.bubbles)
     factor = step_factor(a, chips)
-    time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
+    whole, once, often = reductions
+    reduced = np.minimum(whole, once + m * often)
+    time = m * (seconds / pp + a.micro_batch_s) + ramp * seconds + reduced + a.step_s
+    time = time * factor
     busy = m * kernels / pp * factor
     energy = chips * (busy * running_w(model, clocks) + time * standing)
     if model.assumptions.component_energy:
@@ -230,7 +270,7 @@ def _terms_of_variants(
 ) -> LayerTerms:
     """(variants x combinations, clocks) layer times, all variants in one table.
 
-    A variant has sequence parallelism or not, and one context-parallel mode.
+    A variant has sequence parallelism or not, and one context-parallel mode that heads allow.
     """
     splits = (1, 0) if np.any(keys["tp"] > 1) else (0,)
     modes = (RING, ALL_TO_ALL) if np.any(keys["cp"] > 1) else (RING,)
@@ -238,6 +278,7 @@ def _terms_of_variants(
     split, mode = np.repeat(variants, len(keys["tp"]), axis=0).T[:, :, None]
     every = {name: np.tile(column, len(variants))[:, None] for name, column in keys.items()}
     tp, cp, ep = every["tp"], every["cp"], every["ep"]
+    mode = np.where(heads_exchange(model, tp, cp), mode, RING)
     x = layer_columns(
         model,
         tp=tp,
@@ -255,8 +296,15 @@ def _terms_of_variants(
     return layer_terms(model, x, tiled, model.local_parameters(tp, ep))
 
 
-def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatArray:
-    """(m,) exposed seconds of data parallelism that every sharding of a mesh pays at least."""
+def _least_reductions_s(
+    model: CostModel, columns: dict[str, IntArray], nets: dict[str, GroupCosts] | None
+) -> FloatArray:
+    """(3, m) exposed seconds of data parallelism that the shardings of a mesh pay at least.
+
+    Those that gather no weights; those that do, once per step, and with every micro-batch. Inf
+    where a mesh has none of them. `nets`: the least costs of the groups over the placements, where
+    they are known.
+    """
     a, share = model.assumptions, trained_share(model.job)
     kinds = model.job.model.layer_kinds
     local = model.local_parameters(columns["tp"], columns["ep"])
@@ -264,21 +312,30 @@ def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatA
     stage = layers / columns["pp"]
     weights = Gathers.of(model.job).weight_bytes * stage
     gradients = a.gradient_wire_bytes * share * stage
-    shard = _gather_s_per_byte(model, columns["chips"], columns["cp"] * columns["fsdp"])
-    replica = _gather_s_per_byte(model, columns["chips"], columns["dp"])
-    ranks = columns["cp"] * columns["fsdp"] * columns["dp"]
-    data = _gather_s_per_byte(model, columns["chips"], ranks)
-    inner = columns["cp"] * columns["fsdp"]
-    visible = 1 - a.dp_overlap
-    in_switch = max(1.0, model.cluster.levels[0].in_network_gain)
     updated = share * a.weight_wire_bytes * stage
-    once = visible * data * np.minimum(gradients + updated, 2 * gradients / in_switch)
-    often = (1 - a.zero3_overlap) * (2 * weights + gradients)
+    inner = columns["cp"] * columns["fsdp"]
+    if nets is None:
+        in_switch = max(1.0, model.cluster.levels[0].in_network_gain)
+        shard = _gather_s_per_byte(model, columns["chips"], inner)
+        replica = _gather_s_per_byte(model, columns["chips"], columns["dp"])
+        data = _gather_s_per_byte(model, columns["chips"], inner * columns["dp"])
+        gathered, scattered = shard * weights, shard * gradients
+        across = replica * 2 * gradients / inner / in_switch
+        whole = data * np.minimum(gradients + updated, 2 * gradients / in_switch)
+    else:
+        gathered, scattered = nets["shard"].gather_s(weights), nets["shard"].gather_s(gradients)
+        across = nets["replica"].reduce_s(gradients / inner)
+        twice = nets["data"].gather_s(gradients) + nets["data"].gather_s(updated)
+        whole = np.minimum(twice, nets["data"].reduce_s(gradients))
+    visible = 1 - a.dp_overlap
     kept = gathers_once(model.framework, columns["pp"])
-    each = shard * np.where(kept, visible * (weights + gradients), often)
-    each = each + visible * replica * 2 * gradients / inner / in_switch
-    unsharded = np.where(columns["fsdp"] > 1, np.inf, once)
-    return np.minimum(unsharded, np.where(inner > 1, each, np.inf))
+    once = visible * (across + np.where(kept, gathered + scattered, 0.0))
+    often = np.where(kept, 0.0, (1 - a.zero3_overlap) * (2 * gathered + scattered))
+    return np.stack([
+        np.where(columns["fsdp"] > 1, np.inf, visible * whole),
+        np.where(inner > 1, once, np.inf),
+        np.where(inner > 1, often, 0.0),
+    ])  # fmt: skip
 
 
 def _gather_s_per_byte(model: CostModel, chips: IntArray, size: IntArray) -> FloatArray:

@@ -116,7 +116,8 @@ class UniformSpace(Space):
 
     def nodes(self) -> Nodes:
         """The partial plans with their bounds; may raise `OutOfTime`."""
-        ground = None if self.session is None else self.session.ground(self)
+        shares = self.session is not None and self.bounded and self.deadline is None
+        ground = self.session.ground(self) if shares and self.session else None
         if ground is None and self.beside is not None:
             ground = self.beside.ground
         nodes = build_nodes(

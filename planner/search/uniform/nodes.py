@@ -18,7 +18,7 @@ from planner.objectives import Costs
 from planner.plan import FULL, NO_RECOMPUTE, SELECTIVE
 from planner.question.options import SpaceOptions
 from planner.search.columns import Columns, asks_run, corners_of, least_runs
-from planner.search.deadline import Deadline
+from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
 from planner.search.uniform.bounds import PartialPlanBounds
@@ -99,6 +99,11 @@ class Nodes:
     columns: Columns
     counts: dict[str, dict[str, int]]
     ground: Ground | None = None
+
+    def take(self, index: IntArray) -> Nodes:
+        """Some of them, with the same counts."""
+        few = self.partial_plans.take(index)
+        return replace(self, partial_plans=few, corners=self.corners[index], ground=None)
 
 
 def build_nodes(
@@ -238,18 +243,23 @@ def _least_costs(
         if len(new) < len(known):
             others = partial_plans.take(new)
             takes = least[np.unique(partial_plans.mesh_id[new])]
-        bounds = _bounds(model, others, options, deadline)
+        bounds = partial_plan_bounds(model, others, options, deadline)
         low[new] = bounds.corners(takes, clocks, deadline)
     return low
 
 
-def _bounds(
-    model: CostModel, partial_plans: PartialPlans, options: SpaceOptions, deadline: Deadline
+def partial_plan_bounds(
+    model: CostModel,
+    partial_plans: PartialPlans,
+    options: SpaceOptions,
+    deadline: Deadline = NEVER,
+    *,
+    placed: bool = False,
 ) -> PartialPlanBounds:
     """The bounds of some partial plans, one at least."""
     orders = options.orders(model.framework)
     layouts = EFFICIENT if options.torus else NO_LAYOUTS
-    return PartialPlanBounds.build(model, partial_plans, orders, deadline, layouts)
+    return PartialPlanBounds.build(model, partial_plans, orders, deadline, layouts, placed=placed)
 
 
 def _corners_with_memory(
@@ -267,7 +277,7 @@ def _corners_with_memory(
         return np.empty((0, len(clocks), len(columns)))
     bounds = None
     if not all(column.of_memory for column in columns):
-        bounds = _bounds(model, partial_plans, options, deadline)
+        bounds = partial_plan_bounds(model, partial_plans, options, deadline)
     chips, runs = partial_plans.chips, asks_run(columns, limits)
     parts = []
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import fields, is_dataclass, replace
+from math import lcm
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.plan import PlanTable
 from planner.search.columns import asks_run
+from planner.search.sharing.basis import Basis
 from planner.search.uniform.nodes import Ground, Nodes
 from planner.search.uniform.space import PARTIAL_PLAN
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _MOST_BYTES = 256 * 2**20
 _MOST_VALUES = 64
 _MOST_INCUMBENTS = 8
+_MOST_BATCHES = 16
+_MOST_SEQUENCES = 2**21  # of the common multiple of batches
 T = TypeVar("T")
 
 
@@ -49,7 +53,10 @@ class Session:
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self.most_bytes, self.bytes, self.recalled = most_bytes, 0, 0
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._bases: OrderedDict[Hashable, tuple[Basis, int]] = OrderedDict()
+        self._of_bases = 0
         self._numbers: dict[str, list[tuple[Any, int]]] = {}
+        self._batches: list[float] = []
         self._counted = 0
 
     def recall(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -68,8 +75,26 @@ class Session:
         size = _bytes_of(value, set())
         self._kept[key] = value, size
         self.bytes += size
+        self._forget()
+
+    def _keep_basis(self, key: Hashable, basis: Basis) -> None:
+        """Keeps it apart: what serves a hundred questions is not forgotten for what serves few."""
+        known, size = self._bases.pop(key, (None, 0))
+        self._of_bases, self.bytes = self._of_bases - size, self.bytes - size
+        if known is not basis:
+            size = _bytes_of(basis, set())
+        self._bases[key] = basis, size
+        self._of_bases, self.bytes = self._of_bases + size, self.bytes + size
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets what was not used for longest; of bases where they take most."""
         while self.bytes > self.most_bytes:
-            _, (_, size) = self._kept.popitem(last=False)
+            if self._bases and (not self._kept or 4 * self._of_bases > 3 * self.most_bytes):
+                _, (_, size) = self._bases.popitem(last=False)
+                self._of_bases -= size
+            else:
+                _, (_, size) = self._kept.popitem(last=False)
             self.bytes -= size
 
     def _number(self, kind: str, value: object) -> int:
@@ -99,7 +124,50 @@ class Session:
     def ground(self, space: UniformSpace) -> Ground | None:
         """What the nodes of a search of the same plans of the job stand on; None: not known."""
         found = self._kept.get(self._ground_key(space))
-        return None if found is None else found[0]
+        return self._ground_of_basis(space) if found is None else found[0]
+
+    def _ground_of_basis(self, space: UniformSpace) -> Ground | None:
+        """The same, of partial plans of all batches; None where there was one alone so far."""
+        model, sequences = space.model, space.model.job.global_batch
+        if not shares_batches(space):
+            return None
+        batches = self._batches_of(model)
+        if len(batches) == 1:
+            return None
+        job = replace(model.job, global_batch=1)
+        numbers = (
+            self._number("model", replace(_apart_from_run(model), job=job)),
+            self._number("options", space.options),
+            self._number("limits", space.limits),
+        )
+        key = (*numbers, space.chips, space.clocks.tobytes())
+        basis = self._bases.get(key, (None, 0))[0]
+        if basis is None or sequences not in basis.batches:
+            basis = Basis.build(
+                model, batches, space.chips, space.options, space.limits, space.clocks
+            )
+            if basis is None:
+                return None
+        self._keep_basis(key, basis)
+        return basis.ground(model, space.limits)
+
+    def _batches_of(self, model: CostModel) -> list[int]:
+        """Sequences of the batch of a question, and of those of tokens as many as were asked for.
+
+        Those with a multiple that is large are left out.
+        """
+        tokens = model.job.batch_tokens
+        if tokens in self._batches:
+            self._batches.remove(tokens)
+        self._batches.insert(0, tokens)
+        del self._batches[_MOST_BATCHES:]
+        found = [model.job.global_batch]
+        for one in self._batches[1:]:
+            if one % model.job.seq_len == 0:
+                batch = int(one // model.job.seq_len)
+                if batch not in found and lcm(batch, *found) <= _MOST_SEQUENCES:
+                    found.append(batch)
+        return found
 
     def _ground_key(self, space: UniformSpace) -> Hashable:
         model = self._number("model", _apart_from_run(space.model))
@@ -121,6 +189,12 @@ class Session:
         """Nodes that hold the best plans of the last question about the model on as many chips."""
         found = self._kept.get(("incumbents", space.model.job.model.name, space.chips))
         return None if found is None else _rows_of(nodes, found[0])
+
+
+def shares_batches(space: UniformSpace) -> bool:
+    """Whether the nodes of a space are those of other batches too, cut to what divides."""
+    of_memory = any(column.of_memory for column in space.columns)
+    return not (of_memory or space.model.assumptions.token_granularity or len(space.chips) > 1)
 
 
 def _rows_of(nodes: Nodes, plans: PlanTable) -> IntArray:

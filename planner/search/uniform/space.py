@@ -83,6 +83,11 @@ class PartialPlans:
             counts=self.counts,
         )
 
+    def on_all_meshes(self, index: IntArray) -> PartialPlans:
+        """The partial plans of `index`, with all meshes."""
+        columns = {name: column[index] for name, column in self.columns.items()}
+        return replace(self, mesh_id=self.mesh_id[index], columns=columns)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
@@ -130,17 +135,23 @@ def cross_partial_plans(
 
     With `uneven` chunks need not follow a split of the framework: the column says nothing then.
     """
+    return _crossed(model, meshes, options, uneven=uneven, filled=True)
+
+
+def every_partial_plan(model: CostModel, meshes: Meshes, options: SpaceOptions) -> PartialPlans:
+    """The same, whether the batch has micro-batches enough for the pipeline or not."""
+    return _crossed(model, meshes, options, uneven=False, filled=False)
+
+
+def _crossed(
+    model: CostModel, meshes: Meshes, options: SpaceOptions, *, uneven: bool, filled: bool
+) -> PartialPlans:
     rows = _Rows.of_meshes(meshes)
     _cross_micro_batch(model, rows)
     _cross_pipeline(model, rows, options, uneven=uneven)
     counts = {"considered": len(rows)}
-    columns = rows.columns
-    m = model.job.global_batch // (columns["dp"] * columns["fsdp"] * columns["micro_batch"])
-    schedules = ScheduleColumn(columns["schedule"])
-    whole = ~schedules.values("whole_groups") | (columns["interleave"] == 1)
-    whole |= m % columns["pp"] == 0
-    whole &= schedules.of_each("runs", columns["pp"], m)
-    counts["micro_batches"] = rows.keep(whole)
+    if filled:
+        counts["micro_batches"] = rows.keep(batch_runs(model, rows.columns))
     asked = options.allows("split", rows.columns["split"]) | (rows.columns["pp"] == 1) | uneven
     for name in ("micro_batch", "schedule", "interleave"):
         asked &= options.allows(name, rows.columns[name])
@@ -151,6 +162,15 @@ def cross_partial_plans(
         columns={name: rows.columns[name] for name in PARTIAL_PLAN},
         counts={name: count for name, count in counts.items() if count or name == "considered"},
     )
+
+
+def batch_runs(model: CostModel, columns: dict[str, IntArray]) -> BoolArray:
+    """(n,) whether the pipeline of partial plans runs on the micro-batches of the batch."""
+    m = model.job.global_batch // (columns["dp"] * columns["fsdp"] * columns["micro_batch"])
+    schedules = ScheduleColumn(columns["schedule"])
+    whole = ~schedules.values("whole_groups") | (columns["interleave"] == 1)
+    whole |= m % columns["pp"] == 0
+    return np.asarray(whole & schedules.of_each("runs", columns["pp"], m))
 
 
 def cross_exchanges(model: CostModel, partial_plans: PartialPlans, options: SpaceOptions) -> Space:

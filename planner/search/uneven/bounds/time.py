@@ -73,7 +73,7 @@ def partial_plan_lower(
     except OutOfTime:
         bounds = PartialPlanBounds.arithmetic(model, partial_plans)
     least = np.full(len(partial_plans.meshes), min(allowed_recomputes(model, options)))
-    corners = bounds.corners(least, model.clocks(wanted=False))
+    corners = bounds.of_unlike_stages().corners(least, model.clocks(wanted=False))
     return np.asarray(corners[:, 0, 0])
 
 
