@@ -42,7 +42,7 @@ from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uniform.space import PartialPlans
 from planner.search.uniform.tables import ideal_networks
 
-_AT_A_TIME = 8192  # partial plans: what their bounds need stays in the cache
+_AT_A_TIME = 4096  # partial plans: what their bounds need stays in the cache
 
 
 def partial_plan_corners(
