@@ -5,34 +5,24 @@
 // CPU seconds of the boot and of each answer, and the memory in the end.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
-const runtime = `${resolve(process.argv[2])}/runtime/`;
-const { loadPyodide } = await import(`${runtime}pyodide.mjs`);
+const site = resolve(process.argv[2]);
+const { boot } = await import(pathToFileURL(`${site}/boot.js`).href);
 const seconds = () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6;
+const bytes = async (name) => new Uint8Array(readFileSync(`${site}/runtime/${name}`));
 const started = seconds();
-const python = await loadPyodide({ indexURL: runtime });
-const unpack = (name) =>
-  python.unpackArchive(new Uint8Array(readFileSync(runtime + name)), "zip", { extractDir: "/" });
-unpack("planner.zip");
-const ask = python.runPython(`
-import sys, json, importlib
-sys.path.insert(0, "/packages")
-from planner.web.answers import Answers
-answers = Answers("/tmp")
-def ask(fields):
-    found = answers.ask(json.loads(fields))
-    return answers.document(found["answer"])["json"] if "answer" in found else json.dumps(found)
-ask`);
+const planner = await boot(`${site}/runtime/`, bytes);
 const spent = [seconds() - started];
 const documents = [];
-for (const fields of JSON.parse(readFileSync(0, "utf8"))) {
+for (const texts of JSON.parse(readFileSync(0, "utf8"))) {
   const before = seconds();
-  let found = JSON.parse(ask(JSON.stringify(fields)));
+  let found = planner.call("ask", { texts });
   if (found.lacks === "scipy") {
-    unpack("more.zip");
-    python.runPython("importlib.invalidate_caches()");
-    found = JSON.parse(ask(JSON.stringify(fields)));
+    await planner.load("more.zip");
+    found = planner.call("ask", { texts });
   }
+  if ("answer" in found) found = JSON.parse(planner.call("document", { answer: found.answer }).json);
   documents.push(found);
   spent.push(seconds() - before);
 }

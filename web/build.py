@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,7 @@ RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.
 PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 _WASM = ["--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.14", "--abi", "cp314",
          "--implementation", "cp", "--only-binary", ":all:"]  # fmt: skip
-_LEFT_OUT = ("/tests/", "/include/", "/random/lib/")
+_LEFT_OUT = re.compile(r"/(tests|include|f2py|sboms|random/lib)/|\.(pyi|pxd|pyx)$")
 """Parts of packages that no answer takes."""
 _CACHE = "home/pyodide/.cache/planner"
 """Where the planner keeps records that were read once (`strict_yaml.cache`)."""
@@ -188,7 +189,7 @@ def _unpacked(path: Path, into: Path, folder: str) -> None:
             shutil.copytree(source, into, dirs_exist_ok=True, ignore=_unwanted)
         return
     with zipfile.ZipFile(path) as archive:
-        kept = [name for name in archive.namelist() if not any(p in f"/{name}" for p in _LEFT_OUT)]
+        kept = [name for name in archive.namelist() if not _LEFT_OUT.search(f"/{name}")]
         archive.extractall(into, kept)
 
 

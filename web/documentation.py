@@ -95,7 +95,8 @@ def write(work: Path, *, with_app: bool) -> list[str]:
     front = docs / "index.md"
     link = '<a class="app-link" href="app/index.html">Plan in this browser</a>' if with_app else ""
     front.write_text(front.read_text(encoding="utf-8").replace(_APP_MARK, link), encoding="utf-8")
-    shutil.copy(HERE / "pages" / "style.css", docs / "style.css")
+    for name in ("style.css", "reading.js"):
+        shutil.copy(HERE / "pages" / name, docs / name)
     settings = (HERE / "pages" / "zensical.toml").read_text(encoding="utf-8")
     settings = settings.replace("nav = []", f"nav = {navigation.as_toml(nodes)}")
     settings = settings.replace("paths = []", f"paths = {navigation.as_toml([str(ROOT)])}")

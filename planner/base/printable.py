@@ -51,6 +51,10 @@ class Shown:
 
     __slots__ = ()
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__repr__ = Shown.__repr__  # type: ignore[method-assign]  # which `dataclass` leaves
+
     def __str__(self) -> str:
         return _formatter_of(type(self)).text(self)
 

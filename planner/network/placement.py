@@ -73,8 +73,9 @@ def strides(mesh: Mesh) -> dict[str, IntArray]:
     sizes = np.stack([getattr(mesh, axis) for axis in AXES])
     strides, inside, rows = np.empty_like(sizes), np.ones_like(mesh.order), np.arange(len(mesh))
     for axis in _INSIDE_OUT[mesh.order].T:
-        strides[axis, rows] = inside
-        inside = inside * sizes[axis, rows]
+        at = axis * len(mesh) + rows  # one index is taken faster than two
+        strides.put(at, inside)
+        inside = inside * sizes.take(at)
     return dict(zip(AXES, strides, strict=True))
 
 

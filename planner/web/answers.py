@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.base.errors import InputError, PlannerError
 from planner.base.frozen import thawed
+from planner.base.messages import clipped, shortened
 from planner.frameworks.registry import TARGETS
 from planner.question.asked import BY_NAME, Asked
 from planner.question.asked.flags import field_in, flags_of
@@ -58,7 +59,7 @@ class Answers:
         try:
             fields = fields_in(texts, self._folder)
         except PlannerError as error:
-            return {"command": "", "errors": str(error).splitlines()}
+            return {"command": "", "errors": _lines(error)}
         command = _command(fields, self._folder)
         return {"command": command} | self._named(lambda: self._answered(fields, on_progress))
 
@@ -162,10 +163,15 @@ def _tried(answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return answer()
     except PlannerError as error:
-        return {"errors": str(error).splitlines()}
+        return {"errors": _lines(error)}
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
         return {"lacks": name, "reason": _WITHOUT.get(name, f"this question takes {name}")}
+
+
+def _lines(error: PlannerError) -> list[str]:
+    """A line for each mistake, of no more characters than the command line prints."""
+    return [clipped(shortened(line)) for line in str(error).splitlines()]
 
 
 def _page(result: SolveResult) -> str:

@@ -9,6 +9,7 @@ import functools
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from cli.command import planner, solve
 from cli.jobs import H100, JOBS
 from explanation.cases import answer
 
+from browser.built import WEB
 from planner.report.charts.explain import explain_picture
 from planner.report.pages.picture_file import write_picture
 
@@ -65,6 +67,24 @@ def browser() -> Iterator[Any]:
         running = started.chromium.launch(executable_path=path, args=FLAGS)
         yield running
         running.close()
+
+
+@pytest.fixture(scope="package")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], list[str]]:
+    """What axe-core, by the hash in the page's lock file, finds wrong on a page: a line each."""
+    folder = tmp_path_factory.mktemp("axe")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(WEB / name, folder / name)
+    words = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    script = (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+    def mistakes(page: Any) -> list[str]:
+        page.evaluate(script)
+        found = page.evaluate("axe.run().then((all) => all.violations)")
+        return [f"{one['id']}: {at['html'][:200]}" for one in found for at in one["nodes"]]
+
+    return mistakes
 
 
 @pytest.fixture(scope="package")

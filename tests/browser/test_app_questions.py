@@ -70,20 +70,32 @@ def test_differences_are_seen() -> None:
     assert [*differences({"a": 1.0, "digest": 1}, {"a": 1.0 + 1e-12, "digest": 2})] == []
 
 
-def test_thirty_questions() -> None:
+def told(texts: list[dict[str, str]]) -> tuple[list[Any], dict[str, Any]]:
+    """The answers of the built page under Node.js, and what they took."""
     folder = built()
     if shutil.which("node") is None:
         pytest.skip("no Node.js")
+    done = subprocess.run(["node", WEB / "ask.mjs", folder], input=json.dumps(texts),
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    return json.loads(done.stdout), json.loads(done.stderr)
+
+
+def test_memory_after_a_large_question() -> None:
+    asked = {"model": "llama3.1-405b", "hardware": "h100-sxm5-80", "chips": "16384"}
+    (found,), took = told([asked])
+    assert found["certificate"]["status"] == "optimal"
+    assert took["memory_bytes"] < 400e6
+
+
+def test_thirty_questions() -> None:
     given = [{k: v for k, v in one.items() if v is not None} for one in QUESTIONS]
     texts = [
         {k: "\n".join(v) if k == "set" else ",".join(v) if isinstance(v, list) else str(v)
          for k, v in one.items()}
         for one in given
     ]  # fmt: skip
-    done = subprocess.run(["node", WEB / "ask.mjs", folder], input=json.dumps(texts),
-                          capture_output=True, text=True, check=True)  # fmt: skip
     wrong = {}
-    for fields, found in zip(given, json.loads(done.stdout), strict=True):
+    for fields, found in zip(given, told(texts)[0], strict=True):
         known = json.loads(json.dumps(planner.solve(**fields).to_dict()))
         wrong[str(fields)] = [*differences(known, found)][:3]
     assert len(wrong) == 30

@@ -81,3 +81,18 @@ def test_pictures_are_shown(site: Any) -> None:
     widths = page.evaluate("[...document.querySelectorAll('main img')].map(i => i.naturalWidth)")
     assert len(widths) >= 5
     assert min(widths) > 0
+
+
+PLACES = ("index.html", "tour.html", "files.html", CHIP, "reference/commands/solve.html",
+          "reference/python/planner.html", "notebooks/1-first-plan.html")  # fmt: skip
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+def test_pages_by_axe(site: Any, axe: Any, scheme: str, width: int) -> None:
+    found = {}
+    for place in PLACES:
+        page = site(place, width, scheme)
+        page.wait_for_load_state("networkidle")  # the theme puts buttons into the page
+        found[place] = axe(page)
+        page.context.close()
+    assert not {place: lines for place, lines in found.items() if lines}

@@ -11,6 +11,7 @@ from rich.console import Console, Group
 from support.cases import each
 
 import planner
+from planner.base.printable import Shown
 from planner.base.units import show_bytes, show_joules, show_seconds
 from planner.plan import Plan, Stage
 from planner.report.tables.breakdown import stage_view
@@ -208,6 +209,13 @@ def test_text_of_users_is_not_markup(text: str, answer: SolveResult) -> None:
     assert printed(solve_view(odd)).count(text) >= 7
     assert odd.show().count(text) >= 7
     assert str(odd).count(text) >= 5
+
+
+def test_every_answer_is_shown_as_it_prints() -> None:
+    """Not as `dataclass` would show it."""
+    kinds = Shown.__subclasses__()
+    assert {"VaryResult", "PlanResult", "ExplainResult"} <= {kind.__name__ for kind in kinds}
+    assert [kind for kind in kinds if kind.__repr__ is not Shown.__repr__] == []
 
 
 def test_results_print_as_the_command_does(answer: SolveResult) -> None:

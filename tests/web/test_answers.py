@@ -73,12 +73,14 @@ def test_a_mistake_is_said_with_its_command(answers: Answers) -> None:
         ("phases", "0.5T:batch=4Mi", "phases: this page does not ask it; the command line does"),
         ("model", 'a: [1\nb: "<script>"', "model.yaml: line 2: not valid YAML"),
         ("chips", "9" * 1_000_000, "chips: a number of 1,000,000 digits is too long"),
+        ("model", "x" * 1_000_000, "model: unknown model 'xxx"),
     ],
 )
 def test_what_an_address_may_say(answers: Answers, field: str, text: str, said: str) -> None:
     """One line, no traceback, and nothing of where the page keeps files."""
     found = answers.ask(ASKED | {field: text})
     assert found["errors"][0].startswith(said), found["errors"]
+    assert max(map(len, found["errors"])) < 2000
     assert "answer" not in found
 
 

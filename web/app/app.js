@@ -175,9 +175,12 @@ function fields() {
 
 // The question in the address
 
-function written(asked) {
+// `again`: it was read there. Another question is another step of the browser's way back.
+function written(asked, again) {
+  const place = `#${new URLSearchParams(asked)}`;
   try {
-    history.replaceState(null, "", `#${new URLSearchParams(asked)}`);
+    if (again || place === location.hash) history.replaceState(null, "", place);
+    else history.pushState(null, "", place);
   } catch {
     // longer than an address may be: answered all the same
   }
@@ -197,21 +200,21 @@ function linked() {
     panel.open = [...panel.querySelectorAll("[name]")].some((box) => asked[box.name]);
     if (panel.open) $("more").open = true;
   }
-  if (Object.keys(asked).length) solve(unknown.length ? asked : fields()); // which says what is meant
+  if (Object.keys(asked).length) solve(unknown.length ? asked : fields(), true); // which says what is meant
 }
 
 // Answers
 
-async function solve(question) {
+async function solve(question, again = false) {
   if ($("solve").disabled) stop(); // an address was followed while a question is answered
-  written(question);
+  written(question, again);
   turn += 1;
   const mine = turn;
   busy(true);
   say(ready ? "Solving." : "The planner is loaded first; the question is asked then.");
   const section = fresh();
   try {
-    const found = await ask("ask", { fields: question });
+    const found = await ask("ask", { texts: question });
     if (mine !== turn) return;
     show(section, question, found);
     say("Done.");
@@ -265,6 +268,7 @@ function show(section, question, found) {
   }
   if (!found.answer) return;
   part(".said").innerHTML = found.html; // made by the planner, which escapes all that is not its own
+  for (const wide of part(".said").querySelectorAll("pre")) wide.tabIndex = 0; // keys scroll it
   $("keep").hidden = false;
   part(".page").ontoggle = () => report(section, found.answer);
   part(".export").hidden = !found.best && !found.plans;

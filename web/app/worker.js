@@ -1,11 +1,11 @@
-// The planner in a thread of its own: boots Pyodide, then answers one message after the other.
-import { loadPyodide } from "./runtime/pyodide.mjs";
+// The planner in a thread of its own: boots, then answers one message after the other.
+import { boot } from "./boot.js";
 
 const MORE = { scipy: "more.zip" }; // archives that are loaded when a question takes them
-let answers = null;
+const RUNTIME = new URL("runtime/", import.meta.url).href;
 
 async function bytes(name) {
-  const response = await fetch(new URL(`runtime/${name}`, import.meta.url));
+  const response = await fetch(RUNTIME + name);
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
   return new Uint8Array(await response.arrayBuffer());
 }
@@ -14,32 +14,11 @@ const booted = (async () => {
   if (typeof WebAssembly === "undefined") {
     throw new Error("it has no WebAssembly, or that is turned off. The command line does without it.");
   }
-  const runtime = new URL("runtime/", import.meta.url).href;
-  const [python, packages] = await Promise.all([
-    loadPyodide({ indexURL: runtime }),
-    bytes("planner.zip"),
-  ]);
-  python.unpackArchive(packages, "zip", { extractDir: "/" });
-  python.runPython("import sys; sys.path.insert(0, '/packages'); sys.dont_write_bytecode = True");
-  answers = python.runPython(
-    "import json, pathlib\n" +
-      "from planner.web.answers import Answers\n" +
-      "pathlib.Path('/question').mkdir()\n" +
-      "_answers = Answers('/question')\n" +
-      "def _told(tell):\n" +
-      "    return lambda what, done, of: tell(what, done, of)\n" +
-      "def _asked(kind, given, tell):\n" +
-      "    given = json.loads(given)\n" +
-      "    if kind == 'ask':\n" +
-      "        return json.dumps(_answers.ask(given['fields'], _told(tell)))\n" +
-      "    return json.dumps(getattr(_answers, kind)(**given))\n" +
-      "_asked",
-  );
-  return python;
+  return boot(RUNTIME, bytes);
 })();
 
 async function reply(kind, given) {
-  const python = await booted;
+  const planner = await booted;
   let last = 0;
   const tell = (what, done, of) => {
     if (Date.now() - last < 100) return;
@@ -47,13 +26,12 @@ async function reply(kind, given) {
     postMessage({ kind: "progress", what, done, of });
   };
   for (;;) {
-    const found = JSON.parse(answers(kind, JSON.stringify(given), tell));
+    const found = planner.call(kind, given, tell);
     const archive = MORE[found.lacks];
     if (!archive) return found;
     delete MORE[found.lacks];
     postMessage({ kind: "progress", what: "loading SciPy for this question", done: 0, of: 0 });
-    python.unpackArchive(await bytes(archive), "zip", { extractDir: "/" });
-    python.runPython("import importlib; importlib.invalidate_caches()");
+    await planner.load(archive);
   }
 }
 

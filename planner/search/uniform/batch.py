@@ -31,7 +31,7 @@ from solvers.mesh import Opened
 if TYPE_CHECKING:
     from planner.cost.goodput.runs import Kept
 
-CHUNK = 8192  # plans at a time: what memory and bounds need of them stays in the cache
+CHUNK = 4096  # plans at a time: what memory and bounds need of them stays in the cache
 _MASKS_BY_SIZE = (1, 2, 4, 3, 5, 6, 7)
 
 

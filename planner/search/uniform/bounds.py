@@ -47,7 +47,7 @@ from planner.search.uniform.space import PartialPlans
 from planner.search.uniform.tables import ideal_networks
 
 _DATA_GROUPS = ("shard", "replica", "data")
-_AT_A_TIME = 8192  # partial plans: what their bounds need stays in the cache
+_AT_A_TIME = 4096  # partial plans: what their bounds need stays in the cache
 
 
 def partial_plan_corners(

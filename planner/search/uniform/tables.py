@@ -169,8 +169,9 @@ def _least_alone(
 def _least(costs: GroupCosts, classes: IntArray, start: IntArray) -> FloatArray:
     """(features, meshes) the least of each cost over the mesh's placements."""
     rows = max(_AT_A_TIME // max(len(classes), 1), 1)
+    index = classes.astype(np.intp, copy=False)
     parts = [
-        np.minimum.reduceat(np.take(costs.features[at : at + rows], classes, axis=1), start[:-1], 1)
+        np.minimum.reduceat(np.take(costs.features[at : at + rows], index, axis=1), start[:-1], 1)
         for at in range(0, len(costs.features), rows)
     ]
     best = np.concatenate(parts)
