@@ -236,7 +236,8 @@ class FrameworkProfile:
         sums_as_sent: Gradients of micro-batches add up in the buffer that is reduced, so that one
             format holds for memory and wire: `planner.cost.context.one_format`. Megatron-LM
             core 0.16.1, core/distributed/distributed_data_parallel.py (`grad_dtype`).
-        sent_bytes: Bytes of that format where a launch says it; 0: those of the era.
+        sent_bytes: Bytes of a gradient as it is reduced, in frameworks that do not leave it to the
+            era; 0: those of the era.
         keeps_quantized: Inputs of matrix products below 16 bits are kept for backward as they were
             multiplied. Transformer Engine d0067d0da6, pytorch/module/linear.py (`saved_inputmat`).
         gated_saved, plain_saved: Bytes saved for backward per token and unit of MLP width, with
@@ -254,9 +255,10 @@ class FrameworkProfile:
             before its reduce-scatter (2 B; nanotron/parallel/tensor_parallel/functional.py).
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
             with fused attention), "half-matmuls" (all but half of the matmul outputs),
-            "second-matmuls" (every second one, as a layer runs them) or
+            "second-matmuls" (every second one, as a layer runs them),
             "up-projections" (those of latent attention, norms and activations: what stays are
-            inputs of norms, latents, attention's output, and what products of experts read).
+            inputs of norms, latents, attention's output, and what products of experts read) or
+            all but what "keeps a,b" lists (`planner.cost.kernels.selection`).
         stops_early: Where a whole layer is recomputed, what backward reads ends it: the last
             product of a dense MLP is not run again, nor the exchange of its output. PyTorch's
             checkpoints that are not reentrant, from 2.1 on (torch 2.13, utils/checkpoint.py,

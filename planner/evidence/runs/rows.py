@@ -7,6 +7,7 @@ listed. The shipped constants were fitted under the same rules.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -194,10 +195,10 @@ def _plan(
     counted = _checkpointed(row, job.model, layers) if pp == 1 else None
     recompute = row["recompute"] or _recompute(row, profile, habits, filled)
     interleave = min(whole_in(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
-    fsdp = sharding == "zero3"
+    replicas = _replicas(row, data, tp * cp) if sharding == "zero3" else data
     return Plan(
-        dp=1 if fsdp else data,
-        fsdp=data if fsdp else 1,
+        dp=replicas,
+        fsdp=data // replicas,
         tp=tp,
         cp=cp,
         ep=ep,
@@ -256,6 +257,26 @@ def _data_ranks(
         data, cp = batch, data // batch
         filled["cp"] = f"{cp}: fewer sequences than chips"
     return data, cp
+
+
+def _replicas(row: Mapping[str, str], data: int, inner: int) -> int:
+    """Replicas of hybrid zero3 among the data ranks, as the row prints its sharding; else 1.
+
+    PyTorch's HSDP shards within a node (Zhao et al., arXiv:2304.11277, section 3.2.2), MaxText
+    within a slice of TPUs where its axis `dcn_data_parallelism` is left free.
+
+    Args:
+        row: Its columns.
+        data: Data ranks.
+        inner: Chips of a data rank that stand beside one another in a node.
+    """
+    printed = row.get("sharding_as_printed", "")
+    if said := re.search(r"FSDP over \d+ .*DP over (\d+) slices", printed):
+        return math.gcd(int(said[1]), data)
+    node = whole_in(row, "chips_per_node", 1)
+    if "HSDP" in printed and inner < node:
+        return max(data * inner // node, 1)
+    return 1
 
 
 def _tensor_degree(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> int:
