@@ -12,8 +12,10 @@ again but a last product that nothing reads. So do MaxText's policies `custom`,
     out      attention's projection (out_proj)
     up       gate and up of the MLP (mlpwi_0, mlpwi_1)
 
-Attention itself runs again unless `context` is kept: it is no matrix product to which a policy
-that keeps those applies.
+NeuronX Distributed names the modules that run again: attention without its kernel, whose
+element-wise work is all it needs beside (`elementwise` is kept then), and at 8,192 tokens the MLP
+(fbac349b, examples/training/llama/tp_pp_llama_hf_pretrain/run_llama_nxd.py). Attention itself runs
+again unless `context` is kept: it is no matrix product to which a policy that keeps those applies.
 """
 
 from __future__ import annotations
@@ -64,11 +66,11 @@ def selection(shapes: Shapes, selective: str, left: float, *, fused: bool) -> Se
     if not (kept := kept_of(selective)):
         products = selected(shapes, selective, left)
         return Selection(products=products, scores=0.0, elementwise=1.0, sends=0.0)
-    found = sum(_share(shapes, name) for name in sorted(kept - {"context"}))
+    found = sum(_share(shapes, name) for name in sorted(kept - {"context", "elementwise"}))
     return Selection(
         products=1.0 - left - found,
         scores=float("context" not in kept),
-        elementwise=1.0,
+        elementwise=float("elementwise" not in kept),
         sends=float("out" not in kept),
     )
 

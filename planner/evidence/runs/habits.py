@@ -147,9 +147,24 @@ _HABITS = (
     ),
     Habits(
         pattern="aws-neuron|neuronx-distributed",
-        keeps=(("selective", "core-attention"),),
+        flags="checkpoints CoreAttention and LlamaMLP",
+        keeps=(("selective", f"{KEEPS}context,out,qkv"),),
+        because="run_llama_nxd.py of NeuronX Distributed checkpoints CoreAttention, which its "
+        "attention kernel does not run, and LlamaMLP at 8,192 tokens",
+    ),
+    Habits(
+        pattern="aws-neuron|neuronx-distributed",
+        flags="use_flash_attention 0",
+        keeps=(("selective", f"{KEEPS}elementwise,out,qkv,up"),),
         because="run_llama_nxd.py of NeuronX Distributed checkpoints the class CoreAttention "
-        "alone; NeMo Megatron's selective granularity is the same",
+        "alone, which runs again without a kernel; NeMo Megatron's selective granularity is the "
+        "same",
+    ),
+    Habits(
+        pattern="aws-neuron|neuronx-distributed",
+        keeps=(("selective", "core-attention"),),
+        because="its scripts checkpoint the class CoreAttention alone, which the attention kernel "
+        "does not run",
     ),
     Habits(
         pattern="mosaicml.*a100",
