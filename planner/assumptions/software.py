@@ -32,6 +32,10 @@ _PERMUTED = ExpertSoftware(kernels="permuted")
 _BY_COMPILER = ExpertSoftware(launches_each=False)
 
 
+FAMILIES = {"hopper": "cudnn", "ampere": "fa2_ampere"}
+"""Chips whose attention runs at the rate of the software's kernel, and the key of today's best."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Era:
     """A generation of software: which kernels it uses and what it hides.
@@ -47,6 +51,7 @@ class Era:
             pass; else that gathering ends the step.
         fused_attention: FlashAttention-like kernels (no S x S matrix in memory).
         hopper_attention: Key of `attention_efficiency` on Hopper and newer GPUs.
+        ampere_attention: The same on Ampere: `fa2_ampere` since FlashAttention-2 (July 2023).
         overlaps_tp: Whether tensor-parallel collectives hide behind GEMMs.
         gradient_wire_bytes: Bytes per gradient element in the data-parallel reduction.
         gradient_sum_bytes: Least bytes per element where gradients of micro-batches add up.
@@ -68,6 +73,7 @@ class Era:
     name: str
     fused_attention: bool
     hopper_attention: str
+    ampere_attention: str = "fa2_ampere"
     overlaps_tp: bool = False
     gradient_wire_bytes: float = 4.0
     gradient_sum_bytes: float = 0.0
@@ -89,6 +95,10 @@ class Era:
         """Whether a chip is one of those that its compiler is for."""
         of_maker = self.vendor in ("", chip.vendor)
         return of_maker and chip.architecture.startswith(self.architecture)
+
+    def attention_on(self, family: str) -> str:
+        """Key of `attention_efficiency` on chips of one of `FAMILIES`."""
+        return self.hopper_attention if family == "hopper" else self.ampere_attention
 
     @property
     def keeps_as(self) -> str:
@@ -138,6 +148,7 @@ ERAS = {
             name="llm-foundry",
             fused_attention=True,
             hopper_attention="fa2_hopper",
+            ampere_attention="a100",  # its table of A100 is of before July 2023
             gradient_wire_bytes=2.0,
             generation="torch-fsdp",  # PyTorch FSDP too
         ),

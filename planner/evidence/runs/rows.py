@@ -48,6 +48,9 @@ _UNFUSED = "no flash attention"
 """Flags or notes of runs whose attention is batched products, whatever their software can do."""
 _FLASH_2 = "--use-flash-attn"
 """The flag of Megatron-LM for the package flash-attn, whose version 2 it asks for."""
+_CUDNN = "cuDNN's attention"
+"""Flags of PyTorch's attention with cuDNN above 9.15, which it prefers on Hopper: pytorch,
+aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, `check_prefer_cudnn_attention`."""
 _UNMASKED = "use_flash_attention 0"
 """Flags of Neuron's scripts: its compiler keeps the scores on the chip, and masks none of them."""
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
@@ -271,7 +274,7 @@ def _replicas(row: Mapping[str, str], data: int, inner: int) -> int:
         inner: Chips of a data rank that stand beside one another in a node.
     """
     printed = row.get("sharding_as_printed", "")
-    if said := re.search(r"FSDP over \d+ .*DP over (\d+) slices", printed):
+    if said := re.search(r"FSDP over \d+ .*DP over (\d+)", printed):
         return math.gcd(int(said[1]), data)
     node = whole_in(row, "chips_per_node", 1)
     if "HSDP" in printed and inner < node:
@@ -345,6 +348,8 @@ def _chip(row: Mapping[str, str], chip: Chip) -> Chip:
         chip = replace(chip, calibration_attention=UNFUSED)
     if _UNMASKED in said:
         chip = replace(chip, calibration_attention=UNMASKED)
+    if _CUDNN in said and chip.calibration_attention == "hopper":
+        chip = replace(chip, calibration_attention="cudnn")
     if _FLASH_2 in said and chip.calibration_attention == "hopper":
         chip = replace(chip, calibration_attention="fa2_hopper")
     return chip

@@ -71,6 +71,12 @@ RULES = (
         "compiler fuses them",
     ),
     Rule(
+        pattern=r"polygl0t.*\+ liger",
+        era="torch-fsdp",
+        framework="fsdp",
+        because="Liger kernels, fused as a compiler fuses them; MLPs of experts are left out of them",
+    ),
+    Rule(
         pattern=r"\+ liger|arctictraining",
         era="torch-fsdp",
         framework="deepspeed-liger",
