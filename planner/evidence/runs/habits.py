@@ -81,6 +81,10 @@ _QWEN = (
 )
 _SMALL_BUCKETS = ("constant_bytes", 1.0 * GIB)
 _WHOLE_PASS = ("stops_early", False)
+_IN_FORMAT = (
+    "gradients travel in the format of the weights (fairscale; accelerate, utils/dataclasses.py, "
+    "`set_mixed_precision`)"
+)
 _SENT_IN_16, _SENT_IN_32 = ("sent_bytes", 2.0), ("sent_bytes", 4.0)
 _IN_16 = (("sums_as_sent", False), ("gradient_bytes", 2.0))
 _WIDE = (("sums_as_sent", False), ("keeps_quantized", False), ("gradient_bytes", 4.0))
@@ -197,9 +201,14 @@ _HABITS = (
     ),
     Habits(
         pattern="fairseq|fms-acceleration",
-        keeps=(_WHOLE_PASS,),
-        because="its checkpoints are reentrant: fairscale's, and those of Hugging Face's Trainer by "
-        "default",
+        keeps=(_WHOLE_PASS, _SENT_IN_16),
+        because="its checkpoints are reentrant: fairscale's, and those of Hugging Face's Trainer "
+        f"by default; {_IN_FORMAT}",
+    ),
+    Habits(
+        pattern="optimum-habana|from deepspeed to fsdp",
+        keeps=(_SENT_IN_16,),
+        because=_IN_FORMAT,
     ),
     Habits(
         pattern="automodel",
@@ -263,9 +272,10 @@ _HABITS = (
     ),
     Habits(
         pattern="polygl0t",
-        keeps=(("logits_bytes", 0.0),),
+        keeps=(("logits_bytes", 0.0), _SENT_IN_16),
         recompute="none",
-        because="Liger kernels, whose loss never holds all logits; no checkpointing",
+        because="Liger kernels, whose loss never holds all logits; no checkpointing; weights of 16 "
+        "bits",
     ),
     Habits(
         pattern="ms-amp",
@@ -303,12 +313,15 @@ _HABITS = (
         flags="packed; full",
         recompute="full",
         offload=("optimizer", "weights"),
-        because="its 70B_full.yaml: fsdp_cpu_offload, and every layer is checkpointed",
+        keeps=(_SENT_IN_16,),
+        because="its 70B_full.yaml: fsdp_cpu_offload, and every layer is checkpointed; its weights "
+        "have 16 bits",
     ),
     Habits(
         pattern="torchtune",
         recompute="full",
-        because="its configurations checkpoint every layer",
+        keeps=(_SENT_IN_16,),
+        because="its configurations checkpoint every layer, and load weights in 16 bits",
     ),
     Habits(
         pattern="litgpt",

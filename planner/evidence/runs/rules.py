@@ -67,14 +67,14 @@ RULES = (
         pattern=r"fms-hf-tuning\) \+ foak",
         era="torch-fsdp",
         framework="fsdp",
-        because="norms, rotary embeddings, adapted MLPs and loss in kernels of their own, fused as a "
-        "compiler fuses them",
+        because="norms, rotary embeddings, adapted MLPs and loss in kernels of their own, fused as "
+        "a compiler fuses them",
     ),
     Rule(
         pattern=r"polygl0t.*\+ liger",
         era="torch-fsdp",
         framework="fsdp",
-        because="Liger kernels, fused as a compiler fuses them; MLPs of experts are left out of them",
+        because="Liger kernels, fused as a compiler fuses them, but for MLPs of experts",
     ),
     Rule(
         pattern=r"\+ liger|arctictraining",

@@ -11,7 +11,6 @@ FSDP = FrameworkProfile(
     adapter_identity=True,  # PEFT and torchtune; see planner/cost/kernels/adapters.py
     weight_bytes=2.0,
     gradient_bytes=2.0,
-    sent_bytes=2.0,  # accelerate 16cb6eb8, utils/dataclasses.py, `set_mixed_precision`
     optimizer_bytes=4.0,
     master_bytes=0.0,
     logits_bytes=10.0,
