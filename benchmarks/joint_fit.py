@@ -71,6 +71,39 @@ class Prior:
 
 
 @dataclass(slots=True, kw_only=True)
+class Table:
+    """Runs of one job, but for its batch, on one cluster: one evaluation serves all.
+
+    What was found is remembered, since most constants touch few jobs.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    known: dict[Assumptions, Floats] = field(default_factory=dict)
+    columns: dict[tuple[object, ...], Columns] = field(default_factory=dict)
+
+    def log_times(self, assumptions: Assumptions) -> Floats:
+        """(n,) logarithms of the predicted seconds."""
+        found = self.known.get(assumptions)
+        if found is None:
+            model = CostModel.build(self.runs[0].job, self.runs[0].cluster, assumptions)
+            found = np.log(step_times(model, self._columns(model)))
+            if len(self.known) > 400:
+                self.known.clear()
+            self.known[assumptions] = found
+        return found
+
+    def _columns(self, model: CostModel) -> Columns:
+        """The plans' columns, made anew where a constant of the network differs."""
+        key = tuple(getattr(model.assumptions, name) for name in _NETWORK)
+        if key not in self.columns:
+            self.columns.clear()
+            batches = np.array([run.job.global_batch for run in self.runs])
+            plans = PlanTable.from_plans([run.plan for run in self.runs])
+            self.columns[key] = columns_of(model, plans, batches)
+        return self.columns[key]
+
+
+@dataclass(slots=True, kw_only=True)
 class Row:
     """A published run in the fit; `cell` and `set_name` say which rows are not independent."""
 
@@ -79,31 +112,21 @@ class Row:
     cell: str
     split: str
     gold: bool
-    table: PlanTable = field(init=False)
-    known: dict[Assumptions, float] = field(default_factory=dict)
-    columns: dict[tuple[object, ...], Columns] = field(default_factory=dict)
+    table: Table = field(default_factory=Table)
+    at: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.table = PlanTable.from_plans([self.run.plan])
+        self.at = len(self.table.runs)
+        self.table.runs.append(self.run)
 
     def log_time(self, assumptions: Assumptions) -> float:
-        """Logarithm of the predicted seconds; remembered, since most constants touch few rows."""
-        found = self.known.get(assumptions)
-        if found is None:
-            model = CostModel.build(self.run.job, self.run.cluster, assumptions)
-            found = float(np.log(step_times(model, self._columns(model))[0]))
-            if len(self.known) > 400:
-                self.known.clear()
-            self.known[assumptions] = found
-        return found
+        """Logarithm of the predicted seconds."""
+        return float(self.table.log_times(assumptions)[self.at])
 
-    def _columns(self, model: CostModel) -> Columns:
-        """The plan's columns, made anew where a constant of the network differs."""
-        key = tuple(getattr(model.assumptions, name) for name in _NETWORK)
-        if key not in self.columns:
-            self.columns.clear()
-            self.columns[key] = columns_of(model, self.table)
-        return self.columns[key]
+
+def table_of(run: Run) -> tuple[object, ...]:
+    """What runs of one `Table` share."""
+    return replace(run.job, global_batch=1), run.cluster
 
 
 def log_times(rows: Sequence[Row], constants: Calibration) -> Floats:
@@ -112,7 +135,8 @@ def log_times(rows: Sequence[Row], constants: Calibration) -> Floats:
     times = np.empty(len(rows))
     for index, row in enumerate(rows):
         job, chip = row.run.job, row.run.cluster.chip
-        key = (chip.name, job.era, job.precision, job.expert_software, job.recipe)
+        kernels = (chip.calibration_gemm, chip.calibration_attention)  # rows may state their own
+        key = (chip.name, *kernels, job.era, job.precision, job.expert_software, job.recipe)
         if key not in found:
             plain = calibrated(
                 chip, job.era, job.precision, constants, job.expert_software, job.recipe

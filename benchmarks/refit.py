@@ -27,9 +27,11 @@ from joint_fit import (
     Prior,
     Problem,
     Row,
+    Table,
     log_times,
     noise_of,
     shares,
+    table_of,
     with_values,
 )
 
@@ -59,7 +61,8 @@ _FELT = 0.002  # a row rests on a constant that moves its log time so far within
 def all_rows() -> list[Row]:
     """Every complete row that can be predicted."""
     known = {row["id"]: row for row in published("runs")}
-    rows = []
+    rows: list[Row] = []
+    tables: dict[object, Table] = defaultdict(Table)
     for entry in published("sets"):
         if known[entry["id"]]["complete"] != "1":
             continue
@@ -76,6 +79,7 @@ def all_rows() -> list[Row]:
                 cell=entry["cell"],
                 split=entry["split"],
                 gold=entry["gold"] == "1",
+                table=tables[table_of(run)],
             )
         )
     return rows

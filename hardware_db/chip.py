@@ -70,7 +70,8 @@ class Chip:
             quantization does not apply (systolic arrays).
         calibration_gemm: Key of `gemm_efficiency` in a `Calibration`.
         calibration_attention: Key of `attention_efficiency`; `hopper` stands for `fa2_hopper` or
-            `cudnn`, whichever the training software uses; `unfused`: no fused kernel is made for
+            `cudnn`, `ampere` for `fa2_ampere` or `a100`, whichever the training software uses;
+            `unfused`: no fused kernel is made for
             the chip, so that scores cross memory.
         default_cluster: Cluster used when only the chip is named.
         quantities: Dotted path in the file to the quantity with its provenance.

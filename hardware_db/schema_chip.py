@@ -229,7 +229,7 @@ class CalibrationKeys(Strict):
 
     gemm: Text = Field(description="Key of `gemm_efficiency` in a calibration file.")
     attention: Annotated[
-        Text, one_of("a100", "hopper", "cudnn", "h20", "tpu", "cdna3", "unfused")
+        Text, one_of("a100", "ampere", "hopper", "cudnn", "h20", "tpu", "cdna3", "unfused")
     ] = Field(
         description="Key of `attention_efficiency`; hopper and cdna3 stand for what the "
         "software uses there, unfused for chips that no fused kernel is made for."

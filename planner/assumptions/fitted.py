@@ -7,7 +7,7 @@ from typing import Any
 from hardware_db import Calibration, Chip, load_calibration
 from planner.assumptions.experts import is_blackwell
 from planner.assumptions.recipes import check_architecture, recipe_of
-from planner.assumptions.software import Era
+from planner.assumptions.software import FAMILIES, Era
 
 SHARED = {
     "sink_attention": "attention_efficiency.sinks",
@@ -132,8 +132,8 @@ def attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float:
     key = chip.calibration_attention
     if key in (UNFUSED, UNMASKED):
         return constants.value("unfused_bmm_efficiency")
-    if key == "hopper":
-        key = era.hopper_attention
+    if key in FAMILIES:
+        key = era.attention_on(key)
     elif key == "cdna3" and era.hopper_attention == "cudnn":
         key = "a100"  # the vendor's own kernels: nothing was measured
     return constants.value(f"attention_efficiency.{key}")

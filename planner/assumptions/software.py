@@ -32,6 +32,10 @@ _PERMUTED = ExpertSoftware(kernels="permuted")
 _BY_COMPILER = ExpertSoftware(launches_each=False)
 
 
+FAMILIES = {"hopper": "cudnn", "ampere": "fa2_ampere"}
+"""Chips whose attention runs at the rate of the software's kernel, and the key of today's best."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Era:
     """A generation of software: which kernels it uses and what it hides.
@@ -47,6 +51,7 @@ class Era:
             pass; else that gathering ends the step.
         fused_attention: FlashAttention-like kernels (no S x S matrix in memory).
         hopper_attention: Key of `attention_efficiency` on Hopper and newer GPUs.
+        ampere_attention: The same on Ampere: `fa2_ampere` since FlashAttention-2 (July 2023).
         overlaps_tp: Whether tensor-parallel collectives hide behind GEMMs.
         gradient_wire_bytes: Bytes per gradient element in the data-parallel reduction.
         gradient_sum_bytes: Least bytes per element where gradients of micro-batches add up.
@@ -68,6 +73,7 @@ class Era:
     name: str
     fused_attention: bool
     hopper_attention: str
+    ampere_attention: str = "fa2_ampere"
     overlaps_tp: bool = False
     gradient_wire_bytes: float = 4.0
     gradient_sum_bytes: float = 0.0
@@ -89,6 +95,10 @@ class Era:
         """Whether a chip is one of those that its compiler is for."""
         of_maker = self.vendor in ("", chip.vendor)
         return of_maker and chip.architecture.startswith(self.architecture)
+
+    def attention_on(self, family: str) -> str:
+        """Key of `attention_efficiency` on chips of one of `FAMILIES`."""
+        return self.hopper_attention if family == "hopper" else self.ampere_attention
 
     @property
     def keeps_as(self) -> str:
@@ -138,6 +148,7 @@ ERAS = {
             name="llm-foundry",
             fused_attention=True,
             hopper_attention="fa2_hopper",
+            ampere_attention="a100",  # its table of A100 is of before July 2023
             gradient_wire_bytes=2.0,
             generation="torch-fsdp",  # PyTorch FSDP too
         ),
@@ -236,7 +247,8 @@ class FrameworkProfile:
         sums_as_sent: Gradients of micro-batches add up in the buffer that is reduced, so that one
             format holds for memory and wire: `planner.cost.context.one_format`. Megatron-LM
             core 0.16.1, core/distributed/distributed_data_parallel.py (`grad_dtype`).
-        sent_bytes: Bytes of that format where a launch says it; 0: those of the era.
+        sent_bytes: Bytes of a gradient as it is reduced, in frameworks that do not leave it to the
+            era; 0: those of the era.
         keeps_quantized: Inputs of matrix products below 16 bits are kept for backward as they were
             multiplied. Transformer Engine d0067d0da6, pytorch/module/linear.py (`saved_inputmat`).
         gated_saved, plain_saved: Bytes saved for backward per token and unit of MLP width, with
@@ -254,9 +266,10 @@ class FrameworkProfile:
             before its reduce-scatter (2 B; nanotron/parallel/tensor_parallel/functional.py).
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
             with fused attention), "half-matmuls" (all but half of the matmul outputs),
-            "second-matmuls" (every second one, as a layer runs them) or
+            "second-matmuls" (every second one, as a layer runs them),
             "up-projections" (those of latent attention, norms and activations: what stays are
-            inputs of norms, latents, attention's output, and what products of experts read).
+            inputs of norms, latents, attention's output, and what products of experts read) or
+            all but what "keeps a,b" lists (`planner.cost.kernels.selection`).
         stops_early: Where a whole layer is recomputed, what backward reads ends it: the last
             product of a dense MLP is not run again, nor the exchange of its output. PyTorch's
             checkpoints that are not reentrant, from 2.1 on (torch 2.13, utils/checkpoint.py,

@@ -22,7 +22,7 @@ from planner.cost.stages.layout import stage_tensors
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.step import StageCost, StepCost, StepInputs, busy_s, paced_messages, slowest_class
 from planner.cost.terms import LayerTerms, data_nets, send_s
-from planner.plan import ALL_TO_ALL, FULL
+from planner.plan import ALL_TO_ALL
 
 TIME_PARTS = (
     "compute",
@@ -235,8 +235,9 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     last = np.where(x.columns.plans.sequence_parallel, 1.0, 2.0)[:, None]
     parts = {name: np.zeros(len(which)) for name in COMMUNICATION}
     for group, counts, times, cost in x.kinds():
-        again = np.where(group.recompute == FULL, 1.0, 0.0) + model.job.reference_passes
-        left = repeats(model, group).last * last / max(shapes.tp_exchanges, 1.0)
+        repeated = repeats(model, group)
+        again = repeated.exchanges + model.job.reference_passes
+        left = repeated.last * last / max(shapes.tp_exchanges, 1.0)
         passes = {"tp": 1 + a.tp_backward + again - left, "cp": 1 + ring + again, "ep": 2 + again}
         layers = _of_class(counts, which)
         for axis, seconds in times.sent.items():

@@ -32,18 +32,25 @@ if TYPE_CHECKING:  # few jobs ask for their whole run
 
 
 def one_format(job: Job, assumptions: Assumptions) -> tuple[Job, Assumptions]:
-    """Gradients in one format, where a framework reduces the buffer that sums them.
+    """Gradients in the format that a framework sends them in.
 
         bytes in memory = max(bytes on the wire, least bytes of sums of the era)
 
-    In fp32 both have 32 bits. Nothing changes where no gradients travel, or for other frameworks.
+    The latter where the buffer that sums gradients is the one that is reduced. In fp32 both have 32
+    bits. Nothing changes where no gradients travel, where a framework leaves it to the era, or
+    where the assumptions differ from those of the era.
     """
-    framework = job.framework
+    framework, era = job.framework, ERAS[job.era]
     wire = framework.sent_bytes or assumptions.gradient_wire_bytes
-    if not framework.sums_as_sent or not wire:
+    if not wire:
         return job, assumptions
     wide = operand_bytes(job.precision) if job.precision == "fp32" else 0.0
-    summed = max(wire, wide, ERAS[job.era].gradient_sum_bytes)
+    if not framework.sums_as_sent:
+        asked = assumptions.gradient_wire_bytes != era.gradient_wire_bytes
+        if asked or not framework.sent_bytes:
+            return job, assumptions
+        return job, replace(assumptions, gradient_wire_bytes=max(wire, wide))
+    summed = max(wire, wide, era.gradient_sum_bytes)
     return (
         replace(job, framework=replace(framework, gradient_bytes=summed)),
         replace(assumptions, gradient_wire_bytes=wire),

@@ -30,7 +30,9 @@ def bytes_of(framework: str, era: str | None = None, **changes: float) -> tuple[
         ("megatron", "megatron-2022", 4.0, 4.0),
         ("megatron", "megatron-deepspeed", 4.0, 2.0),
         ("hai-llm", None, 4.0, 2.0),
-        ("deepspeed", None, 2.0, 4.0),
+        ("deepspeed", None, 2.0, 2.0),
+        ("fsdp", None, 2.0, 4.0),
+        ("torchtitan", None, 4.0, 4.0),
         ("torchtitan", "megatron-core", 4.0, 2.0),
     ],
 )
@@ -43,6 +45,8 @@ def test_sums_have_the_format_that_is_sent(
 def test_a_format_that_assumptions_say_is_that_of_both() -> None:
     assert bytes_of("megatron", gradient_wire_bytes=4.0) == (4.0, 4.0)
     assert bytes_of("megatron", gradient_wire_bytes=0.0) == (2.0, 0.0)
+    assert bytes_of("deepspeed", gradient_wire_bytes=3.0) == (2.0, 3.0)
+    assert bytes_of("deepspeed", gradient_wire_bytes=0.0) == (2.0, 0.0)
 
 
 def test_without_16_bits_sums_have_32() -> None:

@@ -30,6 +30,17 @@ def test_what_was_measured_of_cdna3_is_pytorchs_kernel(era: str, key: str) -> No
     assert calibrated(chip, era).attention_flop_per_s == share * peak
 
 
+@each(
+    ("era", "key"),
+    [("torch-fsdp", "fa2_ampere"), ("megatron-core-2025", "fa2_ampere"), ("llm-foundry", "a100")],
+)
+def test_flash_attention_of_a100_is_that_of_the_software(era: str, key: str) -> None:
+    """FlashAttention-2, which takes half as long (arXiv:2307.08691), came in July 2023."""
+    chip, constants = load_chip("a100-sxm4-80"), load_calibration()
+    share = constants.value(f"attention_efficiency.{key}")
+    assert calibrated(chip, era).attention_flop_per_s == share * chip.peak_flop_per_s["bf16"]
+
+
 def test_neurons_compiler_computes_the_masked_half_without_its_flash_kernel() -> None:
     chip = load_chip("trainium1")
     flash = calibrated(chip, "neuron")

@@ -152,7 +152,8 @@ def test_calibration_keys_exist(name: str) -> None:
     chip, constants = load_chip(name), load_calibration()
     assert 0 < constants.value(f"gemm_efficiency.{chip.calibration_gemm}") <= 1
     key = chip.calibration_attention
-    for used in {"hopper": ("fa2_hopper", "cudnn"), "unfused": ()}.get(key, (key,)):
+    families = {"hopper": ("fa2_hopper", "cudnn"), "ampere": ("fa2_ampere", "a100"), "unfused": ()}
+    for used in families.get(key, (key,)):
         assert 0 < constants.value(f"attention_efficiency.{used}") <= 1
 
 

@@ -25,7 +25,8 @@ from planner.cost.kernels.flop import (
     scan_flop_per_token,
 )
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, pass_bytes
-from planner.cost.kernels.shapes import Shapes, left_out, selected
+from planner.cost.kernels.selection import selection
+from planner.cost.kernels.shapes import Shapes, left_out
 from planner.cost.memory.parameters import padded_vocab, trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.terms import data_nets
@@ -60,17 +61,16 @@ def repeats_of(model: CostModel, shapes: Shapes, recompute: IntArray) -> Repeats
     """The same of layers of any shapes, by the code of their recomputation."""
     full = np.where(recompute == FULL, 1.0, 0.0)
     some = np.where(recompute == SELECTIVE, 1.0, 0.0)
-    drops = model.framework.selective
     left = left_out(shapes, stops_early=model.framework.stops_early and model.job.trains_all)
-    share = selected(shapes, drops, left)
-    moves = float(drops != "core-attention")
-    scores = float(not moves and not model.assumptions.fused_attention)
+    fused = model.assumptions.fused_attention
+    once = selection(shapes, model.framework.selective, left, fused=fused)
+    sent = full + once.sends * some
     return Repeats(
-        linear=(1.0 - left) * full + share * some,
-        attention=full + scores * some,
-        elementwise=full + moves * some,
-        exchanges=full,
-        last=full * (left > 0),
+        linear=(1.0 - left) * full + once.products * some,
+        attention=full + once.scores * some,
+        elementwise=full + once.elementwise * some,
+        exchanges=sent,
+        last=sent * (left > 0),
     )
 
 

@@ -32,7 +32,8 @@ from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attent
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
 from planner.cost.kernels.passes import PassTimes
 from planner.cost.kernels.routing import busiest_rank
-from planner.cost.kernels.shapes import Shapes, left_out, selected
+from planner.cost.kernels.selection import selection
+from planner.cost.kernels.shapes import Shapes, left_out
 from planner.cost.kernels.shared_experts import Halves, beside_shared_experts, shared_expert_s
 from planner.plan import FULL, SELECTIVE
 
@@ -297,28 +298,26 @@ def _recomputation(
     """What the backward pass computes again.
 
     Full: the forward pass with its communication, without its last product and the exchange of
-    that where it stops early. Selective: the scores (unfused attention); the GEMMs whose outputs
-    were not kept, by their share of the FLOP; or the up projections of latent attention; and all
-    element-wise work but that of routing, whose results products of experts read.
+    that where it stops early. Selective: what `selection` has; up projections of latent attention
+    run again with all element-wise work but that of routing, whose results products of experts
+    read.
     """
     full = np.where(x.recompute == FULL, 1.0, 0.0)
     some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)
     left = left_out(shapes, stops_early=x.stops_early and x.trains_all)
-    if x.selective != "core-attention":
-        compute, moved = selected(shapes, x.selective, left) * linears.forward, memory
-        if moe and x.selective == "up-projections":
-            moved = memory - _routing_s(a, shapes, x)
-    elif a.fused_attention:
-        compute, moved = np.zeros_like(core.forward), np.zeros_like(core.forward)
-    else:
-        compute, moved = core.forward, core.forward_memory
+    once = selection(shapes, x.selective, left, fused=a.fused_attention)
+    compute = once.products * linears.forward + once.scores * core.forward
+    moved = once.elementwise * memory + once.scores * core.forward_memory
+    if moe and x.selective == "up-projections":
+        moved = moved - _routing_s(a, shapes, x)
+    sent = full + once.sends * some
     last = np.where(x.sequence_parallel, 1.0, 2.0) / shapes.tp_exchanges if left else 0.0
     return PassTimes(
         compute=full * (forward.compute - left * linears.forward) + some * compute,
         memory=full * forward.memory + some * moved,
-        tp=full * (1.0 - last) * forward.tp,
-        cp=full * forward.cp,
-        ep=full * forward.ep,
+        tp=sent * (1.0 - last) * forward.tp,
+        cp=sent * forward.cp,
+        ep=sent * forward.ep,
     )
 
 

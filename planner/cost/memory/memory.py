@@ -12,6 +12,7 @@ against published peak-memory figures.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import product
 
 import numpy as np
@@ -23,6 +24,7 @@ from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once
 from planner.cost.job import Job
+from planner.cost.kernels.selection import kept_of
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.adapters import kept_beside, kept_widened, largest_made
 from planner.cost.memory.in_flight import saved_at_once
@@ -34,7 +36,7 @@ from planner.cost.memory.state import (
     state_bytes,
     step_bytes,
 )
-from planner.cost.memory.tensors import layer_tensors
+from planner.cost.memory.tensors import LayerTensors, layer_tensors
 from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.plan import (
@@ -111,12 +113,12 @@ def activation_bytes(
     (n norm inputs and outputs, `Shapes.kept_inputs`: 4 with two norms; queries, keys, values,
     attention output, log-sum-exp; MLP). Without fused attention 5 heads s / tp more; a
     mixture-of-experts MLP keeps k (4 h + c_f f_e) + c_f f_shared. Selective drops the scores, all
-    but half of the matmul outputs, or what up projections, norms and activations made. `working`
-    is what recomputing one layer holds: all of it and its gradients. Inputs of matrix products
-    take `operand` bytes; where these are not 2, the projection keeps its input beside the output
-    of attention. `adapters`: what `planner.cost.memory.adapters.kept_beside` has, which selective
-    does not drop. Layers that are made of other parts are averaged; of recurrences see
-    `planner.cost.kernels.recurrence`.
+    but half of the matmul outputs, what up projections, norms and activations made, or what a
+    `keeps` does not list. `working` is what recomputing one layer holds: all of it and its
+    gradients. Inputs of matrix products take `operand` bytes; where these are not 2, the projection
+    keeps its input beside the output of attention. `adapters`: what
+    `planner.cost.memory.adapters.kept_beside` has, which selective does not drop. Layers that are
+    made of other parts are averaged; of recurrences see `planner.cost.kernels.recurrence`.
     """
     ranks = tp.astype(np.float64)
     rows = np.where(sequence_parallel, ranks, 1.0)
@@ -137,6 +139,10 @@ def activation_bytes(
         ranked = 2.0 * (shapes.query_rank + shapes.kv_rank) * x.parts.attention
         norms = 2.0 * x.parts.blocks * shapes.hidden / rows + ranked
         selective = norms + own / ranks + scores
+    elif kept := kept_of(framework.selective):
+        columns = _listed_bytes(kept, x, shapes) + adapters
+        outs = 2.0 * shapes.hidden / rows if "out" in kept else 0.0
+        selective = np.minimum(none, full + outs + columns / ranks)
     else:
         columns = x.queries + x.keys_values
         outputs = (columns + (1 + shapes.gated) * x.width) / ranks + 2 * shapes.hidden / rows
@@ -146,6 +152,13 @@ def activation_bytes(
     if shapes.scan:
         working = working + x.parts.recurrence * shapes.scan.working / ranks
     return {"none": none, "selective": selective, "full": full, "working": working}
+
+
+def _listed_bytes(kept: Collection[str], x: LayerTensors, shapes: Shapes) -> FloatArray:
+    """Bytes of the listed outputs that tp divides (`planner.cost.kernels.selection`)."""
+    width = 2.0 * (1 + shapes.gated) * x.width if "up" in kept else np.zeros_like(x.keys_values)
+    width = width + (2.0 * (x.queries + x.keys_values) if "qkv" in kept else 0.0)
+    return np.asarray(width + (x.out + 4.0 * x.heads if "context" in kept else 0.0))
 
 
 def kept_bytes(job: Job) -> float:

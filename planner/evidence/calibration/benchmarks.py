@@ -213,4 +213,6 @@ def _attention_path(known: Knowledge, kernel: str) -> str | None:
         return None
     if known.chip.calibration_attention == "hopper":
         return f"attention_efficiency.{'cudnn' if kernel == 'cudnn' else 'fa2_hopper'}"
-    return f"attention_efficiency.{known.chip.calibration_attention}" if kernel == "flash" else None
+    key = {"ampere": "fa2_ampere"}.get(known.chip.calibration_attention)
+    key = key or known.chip.calibration_attention
+    return f"attention_efficiency.{key}" if kernel == "flash" else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip
 from planner.assumptions.local_file import SITE_FACTOR
-from planner.assumptions.software import ERAS
+from planner.assumptions.software import ERAS, FAMILIES
 from planner.evidence.calibration.posterior import Prior
 
 SITE_SIGMA = 0.10
@@ -119,8 +119,8 @@ _BY_PATH = {item.path: item for item in ADJUSTABLE}
 def path_of(template: str, chip: Chip, era: str = "") -> str:
     """The path of a constant for a chip and an era."""
     attention = chip.calibration_attention
-    if attention == "hopper":
-        attention = ERAS[era].hopper_attention if era else "cudnn"
+    if attention in FAMILIES:
+        attention = ERAS[era].attention_on(attention) if era else FAMILIES[attention]
     key = ERAS[era].key if era else ""
     return template.format(gemm=chip.calibration_gemm, attention=attention, era=key)
 

@@ -17,6 +17,7 @@ from frozen_records import dataclass
 from planner.assumptions.optimizers import ADAM, QUANTIZED, UNQUANTIZED
 from planner.assumptions.software import FrameworkProfile
 from planner.base.units import GIB
+from planner.cost.kernels.selection import KEEPS
 
 GB_IN_GIB = 1e9 / 2**30
 BLOOM_OUTSIDE_GIB, V100_OUTSIDE_GIB, MS_AMP_OUTSIDE_GIB = 13.4, 5.2, 11.6
@@ -80,6 +81,11 @@ _QWEN = (
 )
 _SMALL_BUCKETS = ("constant_bytes", 1.0 * GIB)
 _WHOLE_PASS = ("stops_early", False)
+_IN_FORMAT = (
+    "gradients travel in the format of the weights (fairscale; accelerate, utils/dataclasses.py, "
+    "`set_mixed_precision`)"
+)
+_SENT_IN_16, _SENT_IN_32 = ("sent_bytes", 2.0), ("sent_bytes", 4.0)
 _IN_16 = (("sums_as_sent", False), ("gradient_bytes", 2.0))
 _WIDE = (("sums_as_sent", False), ("keeps_quantized", False), ("gradient_bytes", 4.0))
 _IN_BOTH = (("sums_as_sent", False), ("gradient_bytes", 6.0))
@@ -87,6 +93,29 @@ _XLA = (
     "XLA lays buffers out for the whole step: the logits of 32,000 words are gone before a layer "
     "is computed again, which takes more"
 )
+_TILED = "its loss takes the vocabulary in {} parts, one after the other"
+_NO_LOGITS = (("logits_bytes", 0.0),)
+_MAXTEXT: tuple[tuple[str, str, str, tuple[tuple[str, float | str], ...], str], ...] = (
+    ("tpu-recipes", "num_vocab_tiling=16", "", (("logits_bytes", 10.0 / 16),), _TILED.format(16)),
+    (
+        "tpu-recipes",
+        "context=.*query_proj=.*num_vocab_tiling=4",
+        "context,qkv",
+        (("logits_bytes", 10.0 / 4),),
+        _TILED.format(4),
+    ),
+    ("tpu-recipes", "context=.*query_proj=", "context,qkv", (), ""),
+    ("tpu-recipes", "out_proj=.*query_proj=", "out,qkv", (), ""),
+    ("tpu-recipes", "query_proj=", "qkv", (), ""),
+    ("tpu-recipes", "context=", "context", (), ""),
+    ("tpu-recipes", "out_proj=", "out", (), ""),
+    ("gpu-recipes", "save_dot_with_context_except_mlp", "context,out,qkv", (), ""),
+    ("maxtext configs", "remat_policy=minimal", "out,qkv,up", _NO_LOGITS, _XLA),
+    ("maxtext configs", "qkv_proj_offloaded", "qkv", _NO_LOGITS, _XLA),
+    ("maxtext configs", "", "", _NO_LOGITS, _XLA),
+)
+"""Source and flags of MaxText's runs, what their policies keep of a layer
+(`planner.cost.kernels.selection`), what else they keep, and where it says so."""
 COMMON = Habits(pattern="", because="")
 _HABITS = (
     Habits(
@@ -112,28 +141,35 @@ _HABITS = (
         keeps=(("keeps_gathered", "unknown"),),
         because="the sweep does not say which tp_recompute_allgather it had",
     ),
+    *(
+        Habits(
+            pattern=pattern,
+            flags=flags,
+            keeps=((("selective", f"{KEEPS}{kept}"),) if kept else ()) + keeps,
+            because="; ".join(filter(None, (f"its remat_policy keeps {kept}" * bool(kept), why))),
+        )
+        for pattern, flags, kept, keeps, why in _MAXTEXT
+    ),
     Habits(
-        pattern="tpu-recipes",
-        flags="num_vocab_tiling=16",
-        keeps=(("logits_bytes", 10.0 / 16),),
-        because="its loss takes the vocabulary in 16 parts, one after the other",
+        pattern="aws-neuron|neuronx-distributed",
+        flags="checkpoints CoreAttention and LlamaMLP",
+        keeps=(("selective", f"{KEEPS}context,out,qkv"),),
+        because="run_llama_nxd.py of NeuronX Distributed checkpoints CoreAttention, which its "
+        "attention kernel does not run, and LlamaMLP at 8,192 tokens",
+    ),
+    Habits(
+        pattern="aws-neuron|neuronx-distributed",
+        flags="use_flash_attention 0",
+        keeps=(("selective", f"{KEEPS}elementwise,out,qkv,up"),),
+        because="run_llama_nxd.py of NeuronX Distributed checkpoints the class CoreAttention "
+        "alone, which runs again without a kernel; NeMo Megatron's selective granularity is the "
+        "same",
     ),
     Habits(
         pattern="aws-neuron|neuronx-distributed",
         keeps=(("selective", "core-attention"),),
-        because="run_llama_nxd.py of NeuronX Distributed checkpoints the class CoreAttention "
-        "alone; NeMo Megatron's selective granularity is the same",
-    ),
-    Habits(
-        pattern="maxtext configs",
-        flags="remat_policy=minimal",
-        keeps=(("selective", "core-attention"), ("logits_bytes", 0.0)),
-        because=f"MaxText's minimal policy keeps the outputs of all products of a layer; {_XLA}",
-    ),
-    Habits(
-        pattern="maxtext configs",
-        keeps=(("logits_bytes", 0.0),),
-        because=_XLA,
+        because="its scripts checkpoint the class CoreAttention alone, which the attention kernel "
+        "does not run",
     ),
     Habits(
         pattern="mosaicml.*a100",
@@ -147,10 +183,32 @@ _HABITS = (
         because="its models take the loss of flash-attn: logits and their gradients in 16 bits",
     ),
     Habits(
-        pattern="fairseq|internevo|fms-acceleration",
-        keeps=(_WHOLE_PASS,),
-        because="its checkpoints are reentrant: fairscale's, InternEvo's own, and those of Hugging "
-        "Face's Trainer by default",
+        pattern="ibm/meta|using pytorch fsdp|fms-fsdp",
+        keeps=(_SENT_IN_16,),
+        because="its policy bfSixteen reduces gradients in 16 bits (fms-fsdp 5a296afe, "
+        "policies/mixed_precision.py)",
+    ),
+    Habits(
+        pattern="kempnerforge|distributed-training-guide|yandex/yafsdp|modded-nanogpt",
+        keeps=(_SENT_IN_32,),
+        because="its code reduces gradients in 32 bits (`reduce_dtype`, or weights of 32 bits)",
+    ),
+    Habits(
+        pattern="internevo",
+        keeps=(_WHOLE_PASS, _SENT_IN_16),
+        because="its checkpoints are its own, and reentrant; its buckets have the 16 bits of the "
+        "weights (c628a8c8, solver/optimizer/hybrid_zero_optim.py)",
+    ),
+    Habits(
+        pattern="fairseq|fms-acceleration",
+        keeps=(_WHOLE_PASS, _SENT_IN_16),
+        because="its checkpoints are reentrant: fairscale's, and those of Hugging Face's Trainer "
+        f"by default; {_IN_FORMAT}",
+    ),
+    Habits(
+        pattern="optimum-habana|from deepspeed to fsdp",
+        keeps=(_SENT_IN_16,),
+        because=_IN_FORMAT,
     ),
     Habits(
         pattern="automodel",
@@ -214,9 +272,10 @@ _HABITS = (
     ),
     Habits(
         pattern="polygl0t",
-        keeps=(("logits_bytes", 0.0),),
+        keeps=(("logits_bytes", 0.0), _SENT_IN_16),
         recompute="none",
-        because="Liger kernels, whose loss never holds all logits; no checkpointing",
+        because="Liger kernels, whose loss never holds all logits; no checkpointing; weights of 16 "
+        "bits",
     ),
     Habits(
         pattern="ms-amp",
@@ -254,12 +313,15 @@ _HABITS = (
         flags="packed; full",
         recompute="full",
         offload=("optimizer", "weights"),
-        because="its 70B_full.yaml: fsdp_cpu_offload, and every layer is checkpointed",
+        keeps=(_SENT_IN_16,),
+        because="its 70B_full.yaml: fsdp_cpu_offload, and every layer is checkpointed; its weights "
+        "have 16 bits",
     ),
     Habits(
         pattern="torchtune",
         recompute="full",
-        because="its configurations checkpoint every layer",
+        keeps=(_SENT_IN_16,),
+        because="its configurations checkpoint every layer, and load weights in 16 bits",
     ),
     Habits(
         pattern="litgpt",

@@ -7,6 +7,7 @@ listed. The shipped constants were fitted under the same rules.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -47,6 +48,9 @@ _UNFUSED = "no flash attention"
 """Flags or notes of runs whose attention is batched products, whatever their software can do."""
 _FLASH_2 = "--use-flash-attn"
 """The flag of Megatron-LM for the package flash-attn, whose version 2 it asks for."""
+_CUDNN = "cuDNN's attention"
+"""Flags of PyTorch's attention with cuDNN above 9.15, which it prefers on Hopper: pytorch,
+aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, `check_prefer_cudnn_attention`."""
 _UNMASKED = "use_flash_attention 0"
 """Flags of Neuron's scripts: its compiler keeps the scores on the chip, and masks none of them."""
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
@@ -194,10 +198,10 @@ def _plan(
     counted = _checkpointed(row, job.model, layers) if pp == 1 else None
     recompute = row["recompute"] or _recompute(row, profile, habits, filled)
     interleave = min(whole_in(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
-    fsdp = sharding == "zero3"
+    replicas = _replicas(row, data, tp * cp) if sharding == "zero3" else data
     return Plan(
-        dp=1 if fsdp else data,
-        fsdp=data if fsdp else 1,
+        dp=replicas,
+        fsdp=data // replicas,
         tp=tp,
         cp=cp,
         ep=ep,
@@ -256,6 +260,26 @@ def _data_ranks(
         data, cp = batch, data // batch
         filled["cp"] = f"{cp}: fewer sequences than chips"
     return data, cp
+
+
+def _replicas(row: Mapping[str, str], data: int, inner: int) -> int:
+    """Replicas of hybrid zero3 among the data ranks, as the row prints its sharding; else 1.
+
+    PyTorch's HSDP shards within a node (Zhao et al., arXiv:2304.11277, section 3.2.2), MaxText
+    within a slice of TPUs where its axis `dcn_data_parallelism` is left free.
+
+    Args:
+        row: Its columns.
+        data: Data ranks.
+        inner: Chips of a data rank that stand beside one another in a node.
+    """
+    printed = row.get("sharding_as_printed", "")
+    if said := re.search(r"FSDP over \d+ .*DP over (\d+)", printed):
+        return math.gcd(int(said[1]), data)
+    node = whole_in(row, "chips_per_node", 1)
+    if "HSDP" in printed and inner < node:
+        return max(data * inner // node, 1)
+    return 1
 
 
 def _tensor_degree(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> int:
@@ -324,6 +348,8 @@ def _chip(row: Mapping[str, str], chip: Chip) -> Chip:
         chip = replace(chip, calibration_attention=UNFUSED)
     if _UNMASKED in said:
         chip = replace(chip, calibration_attention=UNMASKED)
+    if _CUDNN in said and chip.calibration_attention == "hopper":
+        chip = replace(chip, calibration_attention="cudnn")
     if _FLASH_2 in said and chip.calibration_attention == "hopper":
         chip = replace(chip, calibration_attention="fa2_hopper")
     return chip

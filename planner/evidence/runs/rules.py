@@ -64,6 +64,19 @@ RULES = (
         because="Hugging Face models under DeepSpeed, not compiled",
     ),
     Rule(
+        pattern=r"fms-hf-tuning\) \+ foak",
+        era="torch-fsdp",
+        framework="fsdp",
+        because="norms, rotary embeddings, adapted MLPs and loss in kernels of their own, fused as "
+        "a compiler fuses them",
+    ),
+    Rule(
+        pattern=r"polygl0t.*\+ liger",
+        era="torch-fsdp",
+        framework="fsdp",
+        because="Liger kernels, fused as a compiler fuses them, but for MLPs of experts",
+    ),
+    Rule(
         pattern=r"\+ liger|arctictraining",
         era="torch-fsdp",
         framework="deepspeed-liger",
@@ -231,7 +244,7 @@ RULES = (
     ),
     Rule(
         pattern="ibm/meta|using pytorch fsdp",
-        era="torch-fsdp",
+        era="torch-eager",
         framework="torchtitan",
         site="ibm",
         because="PyTorch FSDP at IBM",

@@ -162,13 +162,17 @@ def like_older(own: CostModel, older: Chip, newer: Chip) -> Followed:
     Raises:
         InputError: The older chip has no rate at the job's precision.
     """
-    job = own.job
+    job, stated = own.job, own.cluster.chip.calibration_attention
+    if stated != newer.calibration_attention:  # a kernel that the run says it had
+        older = replace(older, calibration_attention=stated)
     changed = replace(older, **_unknown(newer), **disclosed(older, newer))
     first, then = (
         CostModel.build(
             job,
             replace(own.cluster, chip=chip),
-            calibrated(chip, job.era, job.precision, experts=job.expert_software),
+            calibrated(
+                chip, job.era, job.precision, experts=job.expert_software, recipe=job.recipe
+            ),
         )
         for chip in (older, changed)
     )

@@ -39,16 +39,16 @@ class Effect(NamedTuple):
 _LESS_MEMORY = "less memory than the answer counts"
 _MASTERS = f"master weights and gradients are kept in 16 bits, {_LESS_MEMORY}"
 _WAITS = "waits for the chips while it measures: time that the answer leaves out"
-_FEWER = "gradients travel in 16 bits: less time than the answer, which counts 32"
+_WIDER = "gradients travel in 32 bits: more time than the answer, which counts 16"
 _SAMPLING = "data_efficiency.data_sampling"
 _ZERO = "zero_optimization"
 
 EFFECTS: dict[str, Effect] = {
     "communication_data_type": Effect(
-        "fp32 none auto", _FEWER
+        "fp16 bf16 none auto", _WIDER
     ),
     "seq_parallel_communication_data_type": Effect(
-        "fp32 none auto", _FEWER
+        "fp16 bf16 none auto", _WIDER
     ),
     "use_data_before_expert_parallelism": Effect(
         _OFF, "groups of experts lie on other ranks than the answer places them"

@@ -35,6 +35,15 @@ def test_a_newer_chip_has_the_older_one_s_constants() -> None:
     assert found.clock > 1
 
 
+def test_a_kernel_that_a_run_states_is_kept() -> None:
+    older, newer = load_chip("h100-sxm5-80"), load_chip("h200-sxm5-141")
+    asked = {"model": "llama3-8b", "hardware": newer.name, "chips": 8, "framework": "torchtitan"}
+    own = resolve(request_from(asked)).cost
+    stated = replace(newer, calibration_attention="cudnn")
+    own = replace(own, cluster=replace(own.cluster, chip=stated))
+    assert like_older(own, older, newer).model.chip.calibration_attention == "cudnn"
+
+
 def test_nothing_of_the_newer_chip_is_a_guess() -> None:
     for older, newer in FAMILIES:
         chip = load_chip(newer)

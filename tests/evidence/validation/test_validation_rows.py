@@ -63,6 +63,8 @@ def test_a_chip_under_a_power_limit_has_rates_of_its_own(
         ("mi250x", "--fp16; no flash attention", "unfused", 0.5),
         ("h100-sxm5-80", "--use-flash-attn", "fa2_hopper", 0.5),
         ("ascend-910b", "--use-flash-attn", "tpu", 0.5),
+        ("h100-sxm5-80", "torch.compile; cuDNN's attention", "cudnn", 0.5),
+        ("a100-sxm4-80", "torch.compile; cuDNN's attention", "ampere", 0.5),
         ("h100-sxm5-80", "", "hopper", 0.5),
     ],
 )
@@ -84,7 +86,32 @@ def test_states_that_are_swapped_are_on_the_host() -> None:
     ("source", "flags", "drops"),
     [
         ("aws-neuron/aws-neuron-sdk training_data_decoder.csv", "", "core-attention"),
-        ("AI-Hypercomputer/maxtext configs/tpu/v5p", "remat_policy=minimal", "core-attention"),
+        (
+            "aws-neuron/aws-neuron-sdk training_data_decoder.csv",
+            "use_flash_attention 0",
+            "keeps elementwise,out,qkv,up",
+        ),
+        (
+            "aws-neuron/aws-neuron-sdk training_data_decoder.csv",
+            "use_flash_attention 1; checkpoints CoreAttention and LlamaMLP",
+            "keeps context,out,qkv",
+        ),
+        ("AI-Hypercomputer/maxtext configs/tpu/v5p", "remat_policy=minimal", "keeps out,qkv,up"),
+        (
+            "AI-Hypercomputer/maxtext configs/tpu/v5e",
+            "remat_policy=qkv_proj_offloaded",
+            "keeps qkv",
+        ),
+        (
+            "AI-Hypercomputer/tpu-recipes training/trillium/Llama3.1-8B-MaxText/v6e-16",
+            "remat_policy=custom decoder_layer_input=offload out_proj=offload query_proj=offload",
+            "keeps out,qkv",
+        ),
+        (
+            "AI-Hypercomputer/tpu-recipes training/ironwood/README.md",
+            "remat_policy=custom context=device query_proj=device num_vocab_tiling=4",
+            "keeps context,qkv",
+        ),
         ("AI-Hypercomputer/maxtext configs/tpu/v5p", "remat_policy=full", "half-matmuls"),
     ],
 )
@@ -110,6 +137,38 @@ def test_software_of_a_source_says_whether_checkpoints_stop_early(
 ) -> None:
     run = run_of(shipped_row() | GOOD | {"source": source, "framework_version": version})
     assert (run.job.era, run.job.framework.stops_early) == (era, stops)
+
+
+@each(
+    ("printed", "said", "dp", "fsdp"),
+    [
+        ("FSDP over 16 within slice, DP over 4 slices", {}, 4, 16),
+        ("FSDP over 64 within slice, DP over 1 slices", {}, 1, 64),
+        ("FSDP over all chips", {}, 1, 64),
+        ("HSDP", {"chips_per_node": "8"}, 8, 8),
+        ("HSDP", {"chips_per_node": "8", "tp": "2"}, 8, 4),
+        ("HSDP", {}, 1, 64),  # of which node, no one knows
+        ("HSDP", {"chips_per_node": "8", "sharding": "zero1"}, 64, 1),
+    ],
+)
+def test_replicas_of_sharded_weights_are_those_that_a_row_prints(
+    printed: str, said: dict[str, str], dp: int, fsdp: int
+) -> None:
+    row = {"sharding": "zero3", "sharding_as_printed": printed} | said
+    plan = run_of(shipped_row() | GOOD | row).plan
+    assert (plan.dp, plan.fsdp) == (dp, fsdp)
+
+
+@each(
+    ("source", "sent"),
+    [
+        ("foundation-model-stack/fms-fsdp README.md", 2.0),
+        ("KempnerInstitute/KempnerForge benchmarks", 4.0),
+        ("pytorch/torchtitan docs/performance.md", 0.0),  # what its era has
+    ],
+)
+def test_gradients_travel_in_the_format_of_the_source_s_code(source: str, sent: float) -> None:
+    assert run_of(shipped_row() | GOOD | {"source": source}).job.framework.sent_bytes == sent
 
 
 def test_zero3_of_one_chip_keeps_its_hooks() -> None:

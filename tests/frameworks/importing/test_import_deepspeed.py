@@ -203,7 +203,7 @@ def warned(data: object, folder: Path, fix: str = "") -> str:
 @each(
     ("data", "start"),
     [
-        ({**BASE, "communication_data_type": "bf16"}, "communication_data_type: gradients travel"),
+        ({**BASE, "communication_data_type": "fp32"}, "communication_data_type: gradients travel"),
         ({**BASE, "use_data_before_expert_parallelism": True}, "use_data_before_expert"),
         ({**BASE, "wall_clock_breakdown": True}, "wall_clock_breakdown: waits for the chips"),
         ({**BASE, "comms_logger": {"enabled": True}}, "comms_logger.enabled: waits for the chips"),
@@ -258,7 +258,7 @@ def test_what_the_answer_counts_otherwise_is_told(
         {**BASE, "bf16": {"enabled": True, "bf16_optimizer_states": False}},
         {**BASE, "fp16": {"enabled": False, "fp16_master_weights_and_grads": True}},
         {**BASE, "data_types": {"grad_accum_dtype": "bf16"}},
-        {**BASE, "communication_data_type": "fp32", "compile": {"deepcompile": False}},
+        {**BASE, "communication_data_type": "bf16", "compile": {"deepcompile": False}},
         {**BASE, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": True}}}},
         {**BASE, "data_types": {}, "zero_optimization": {"stage": 3, "offload_param": {}}},
         zero3(offload_optimizer={"device": "none", "ratio": 0.3, "pin_memory": False}),

@@ -1,0 +1,108 @@
+"""What runs again where a policy lists the outputs of a layer that are kept."""
+
+from dataclasses import replace
+
+import pytest
+from support.cases import each
+
+from cost.cases import Case, case_of
+from models_db import load_model
+from planner.cost.breakdown import Breakdown
+from planner.cost.kernels.selection import Selection, selection
+from planner.cost.kernels.shapes import left_out, shapes_of
+from planner.plan import Plan
+
+LLAMA = "llama3-8b"
+QUERIES, KEYS_VALUES, OUT, UP = 4096**2, 2 * 4096 * 1024, 4096**2, 2 * 4096 * 14336
+PER_LAYER = QUERIES + KEYS_VALUES + OUT + UP + 4096 * 14336
+PLAN = Plan(fsdp=8, micro_batch=1, recompute="selective", sharding="zero3")
+
+
+def selected(word: str, model: str = LLAMA, *, fused: bool = True) -> Selection:
+    """What a word leaves to run again, where XLA drops what nothing reads."""
+    shapes = shapes_of(load_model(model), 8192)
+    return selection(shapes, word, left_out(shapes, stops_early=True), fused=fused)
+
+
+@each(
+    ("word", "products", "scores", "elementwise", "sends"),
+    [
+        ("keeps qkv", OUT + UP, 1.0, 1.0, 1.0),
+        ("keeps out,qkv", UP, 1.0, 1.0, 0.0),
+        ("keeps context", QUERIES + KEYS_VALUES + OUT + UP, 0.0, 1.0, 1.0),
+        ("keeps context,qkv", OUT + UP, 0.0, 1.0, 1.0),
+        ("keeps out,qkv,up", 0, 1.0, 1.0, 0.0),
+        ("keeps elementwise,out,qkv,up", 0, 1.0, 0.0, 0.0),
+        ("half-matmuls", PER_LAYER / 2, 0.0, 1.0, 0.0),
+        ("core-attention", 0, 0.0, 0.0, 0.0),
+    ],
+)
+def test_all_but_what_is_kept_runs_again(
+    word: str, products: float, scores: float, elementwise: float, sends: float
+) -> None:
+    """The down projection is read by nothing, and never runs again."""
+    found = selected(word)
+    assert found.products == pytest.approx(products / PER_LAYER, abs=1e-3)  # norms are parameters
+    assert (found.scores, found.elementwise, found.sends) == (scores, elementwise, sends)
+
+
+def test_scores_that_are_stored_run_again() -> None:
+    assert selected("core-attention", fused=False).scores == 1.0
+
+
+def test_experts_read_the_output_of_attention() -> None:
+    """DeepSeek-V3 with its projection kept: heads x 128 x 7,168 less of what a token crosses."""
+    model = load_model("deepseek-v3")
+    assert model.moe is not None
+    idle = (model.moe.experts - model.moe.experts_per_token) * model.expert_parameters
+    active = model.layer_parameters("moe") - idle
+    found = selected("keeps out", "deepseek-v3")
+    assert 1 - found.products == pytest.approx(128 * 128 * 7168 / active, rel=0.01)
+
+
+def run_of(selective: str, plan: Plan = PLAN) -> tuple[Case, Breakdown]:
+    """A step of MaxText with a policy."""
+    case = case_of(LLAMA, "tpu-v5p", layers=8, batch=8, seq_len=8192, framework="jax")
+    framework = replace(case.job.framework, selective=selective)
+    case = replace(case, job=replace(case.job, framework=framework))
+    return case, case.run([plan])
+
+
+def test_a_step_has_the_seconds_and_flop_of_what_runs_again() -> None:
+    """By hand: 8 layers of 8,192 tokens on a chip; products at rates of large ones and below."""
+    case, kept = run_of("keeps elementwise,out,qkv,up")
+    none = case.run([replace(PLAN, recompute="none")])
+    scores = 8 * 4 * 8192 * 8192 * 4096 / 2  # half of them is masked
+    seconds = scores / case.assumptions.attention_flop_per_s * (1 + 16 / 128)
+    again = kept.time_parts["compute"][0] - none.time_parts["compute"][0]
+    assert again == pytest.approx(seconds, rel=1e-3)  # fixed seconds of layers beside
+    assert kept.flop[0] - none.flop[0] == pytest.approx(8 * scores, rel=1e-3)
+    _, qkv = run_of("keeps qkv")
+    products = 8 * 2 * 8192 * (OUT + UP)
+    assert qkv.flop[0] - kept.flop[0] == pytest.approx(8 * products, rel=1e-3)
+    rated = products / case.assumptions.matmul_flop_per_s
+    added = qkv.time_parts["compute"][0] - kept.time_parts["compute"][0]
+    assert 1 < added / rated < 1.1
+
+
+def test_what_is_kept_is_in_memory() -> None:
+    """Bytes of a token and layer: 2 of each element of the layer's input and of what is listed."""
+    queries, rows = 2 * (4096 + 2 * 1024), 2 * 4096
+    held = {
+        word: run_of(word)[1].memory_parts["activations"][0].max() / (8 * 8192)
+        for word in ("keeps qkv", "keeps out,qkv", "keeps context,qkv", "keeps qkv,up")
+    }
+    assert held["keeps out,qkv"] - held["keeps qkv"] == pytest.approx(rows)
+    assert held["keeps context,qkv"] - held["keeps qkv"] == pytest.approx(rows + 4 * 32)
+    assert held["keeps qkv,up"] - held["keeps qkv"] == pytest.approx(2 * 2 * 14336)
+    assert held["keeps qkv"] >= queries + rows
+
+
+def test_tensor_parallelism_sends_again_what_runs_again() -> None:
+    plan = Plan(fsdp=2, tp=4, sequence_parallel=True, recompute="selective", sharding="zero3")
+    case, again = run_of("keeps qkv", plan)
+    full = case.run([replace(plan, recompute="full")])
+    once = run_of("keeps out,qkv", plan)[1]
+    sent = [found.communication_s["tensor_parallel"][0] for found in (once, again, full)]
+    assert sent[1] == pytest.approx(sent[2])
+    assert sent[0] / sent[1] == pytest.approx(8 / 11)  # three of the eleven are of recomputation
