@@ -1,0 +1,197 @@
+"""What a certificate was asked: the job on its machine, the limits, the freedoms of a plan."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from frozen_records import dataclass
+from planner.base.arrays import BoolArray, FloatArray
+from planner.base.vocabulary import MESH_AXES
+from planner.cost.breakdown import peak_flop_per_s
+from planner.cost.communication.traffic import model_flop_per_token
+from planner.cost.context import CostModel
+from planner.cost.energy.meter import meter_of
+from planner.cost.memory.memory import Memory
+from planner.cost.memory.risk import bytes_at_risk, memory_spread
+from planner.frameworks.rules import Demand, demands_of
+from planner.frameworks.targets import TARGETS
+from planner.plan import ORDERS, PlanTable
+from planner.plan.choices import fixed_values
+from planner.question.request import Request, request_from
+from planner.question.resolved import Resolved, resolve
+from planner.verification.document import Certificate
+from planner.verification.faults import Fault
+
+_AXES = frozenset({"tp", "cp", "pp", "dp", "fsdp", "ep"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question, ready to be checked.
+
+    Attributes:
+        request: As asked.
+        model: The job on its machine.
+        chips: Numbers of chips that the certificate is about.
+        clocks: (k,) relative clocks.
+        demands: Rules that targets add to those of the framework.
+        orders: Orders of the axes, innermost first.
+    """
+
+    request: Request
+    model: CostModel
+    chips: tuple[int, ...]
+    clocks: FloatArray
+    demands: tuple[Demand, ...]
+    orders: tuple[tuple[str, ...], ...]
+
+    def allows(self, name: str, value: int) -> bool:
+        """Whether a field of a plan may have a value (a code), as far as the user narrowed it."""
+        request = self.request
+        if name in MESH_AXES and request.axes is not None and name not in request.axes:
+            if value != 1:
+                return False
+        given = request.fix.get(name)
+        return given is None or value in fixed_values(name, given)
+
+    def fits(self, plans: PlanTable, held: Memory) -> tuple[BoolArray, BoolArray]:
+        """(n,) plans that fit on the chip, and on the host."""
+        model, request = self.model, self.request
+        framework = model.framework
+        most = request.max_memory
+        if request.memory_margin is not None:
+            filled = request.memory_margin * model.allocatable_bytes
+            most = filled if most is None else min(filled, most)
+        elif most is None:
+            share = framework.usable_share * model.allocatable_bytes
+            most = min(share, framework.headroom_share * model.chip.memory_bytes)
+        limit = np.full(len(plans), most)
+        if request.oom_risk is not None:
+            spread = memory_spread(framework, model.job.era, plans)
+            risky = bytes_at_risk(request.oom_risk, spread, model.allocatable_bytes)
+            limit = np.minimum(limit, risky)
+        return held.peak <= limit, held.host_peak <= model.chip.host_memory_bytes
+
+    def within(self, time_s: FloatArray, energy_j: FloatArray, chips: FloatArray) -> BoolArray:
+        """(n,) steps that are within the limits on time, power and utilization."""
+        request, model = self.request, self.model
+        ok = np.ones(len(time_s), dtype=np.bool_)
+        if request.max_step_time is not None:
+            ok &= time_s <= request.max_step_time
+        if request.max_power is not None:
+            meters = {n: meter_of(model, request.power_boundary, n) for n in self.chips}
+            most = np.array([meters[int(n)].it_w(request.max_power) for n in chips])
+            ok &= energy_j <= most * time_s
+        if request.min_mfu is not None:
+            flop = model.job.batch_tokens * model_flop_per_token(model.job, model.shapes)
+            ok &= flop >= request.min_mfu * peak_flop_per_s(model) * chips * time_s
+        return ok
+
+
+def asked_in(certificate: Certificate) -> Asked:
+    """The question of a certificate.
+
+    Raises:
+        Fault: It is not the one that the rest of the certificate is about.
+        InputError: It cannot be asked.
+    """
+    request = request_from(certificate.question)
+    if why := not_covered(request):
+        raise Fault(f"question: {why}")
+    resolved, claimed = resolve(request), certificate.space
+    for name, digest in fingerprints(resolved).items():
+        if certificate.records.get(name) != digest:
+            raise Fault(f"records: the {name} here is not that of the certificate (its SHA-256)")
+    if sorted(certificate.records) != sorted(fingerprints(resolved)):
+        raise Fault("records: not just those of the question are named")
+    model = resolved.cost
+    clocks = model.clocks(wanted=request.clocks)
+    if claimed.clocks != clocks.tolist():
+        raise Fault(f"space: clocks are {clocks.tolist()}, not {claimed.clocks}")
+    return Asked(
+        request=request,
+        model=model,
+        chips=_chips(resolved, claimed.chips),
+        clocks=clocks,
+        demands=_demands(resolved, claimed.runnable_in),
+        orders=ORDERS if request.placement == "all" else model.framework.orders or ORDERS,
+    )
+
+
+def _chips(resolved: Resolved, claimed: list[int]) -> tuple[int, ...]:
+    """The numbers of chips: those asked for, or fewer where that was left open."""
+    request, chips = resolved.request, tuple(claimed)
+    if chips == resolved.counts:
+        return chips
+    fewer = len(chips) == 1 and len(resolved.counts) == 1 and not request.chips_exact
+    known = fewer and chips[0] in resolved.cost.cluster.chip_counts(resolved.chips)
+    if not known or chips[0] >= resolved.chips:
+        raise Fault(f"space: chips are {list(resolved.counts)}, not {claimed}")
+    return chips
+
+
+def _demands(resolved: Resolved, claimed: list[str]) -> tuple[Demand, ...]:
+    """The rules of targets: those that the question means, or none where it leaves that open."""
+    targets = resolved.runners.targets
+    lifted = not claimed and resolved.runners.assumed
+    if not lifted and claimed != [target.name for target in targets]:
+        named = [target.name for target in targets]
+        raise Fault(f"space: plans are to run in {named}, not {claimed}")
+    return demands_of(resolved.cost, tuple(TARGETS[name] for name in claimed))
+
+
+def fingerprints(resolved: Resolved) -> dict[str, str]:
+    """SHA-256 of what the figures rest on, by what it is."""
+    model = resolved.cost
+    parts = {
+        "job": model.job,
+        "cluster": model.cluster,
+        "assumptions": model.assumptions,
+        "facility": model.facility,
+    }
+    return {name: _digest(repr(part)) for name, part in parts.items()}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def not_covered(request: Request) -> str:
+    """Why no certificate of a question is written or read; empty where one is."""
+    return next(iter(_not_covered(request)), "")
+
+
+def _not_covered(request: Request) -> Iterable[str]:
+    if request.pools is not None:
+        yield "certificates cover uniform plans on one kind of chips, not pools"
+    if request.layout != "uniform":
+        yield "certificates cover uniform plans, not stages that differ (--layout uniform)"
+    if _several_machines(request):
+        yield "certificates cover one machine, not a choice among several"
+    if request.placement == "torus":
+        yield "certificates cover orders of the axes, not layouts over a torus (--placement all)"
+    if request.offload:
+        yield "certificates do not cover offloading, which drops sets of offloads by what they cost"
+    if [one.name for one in request.compared] != ["time", "energy"]:
+        yield "certificates cover fronts of time and energy (--front time,energy)"
+    objective = request.minimized
+    if not objective.monotone or objective.of_memory or objective.of_run or objective.over_chips:
+        yield f"certificates cover objectives that grow with time and energy, not {objective.name}"
+    if request.deadline is not None or request.budget is not None:
+        yield "certificates cover limits on a step, not on the whole run"
+    if request.max_run_energy is not None:
+        yield "certificates cover limits on a step, not on the whole run"
+    if request.resume_from is not None or request.down is not None or request.phases:
+        yield "certificates cover one question, not what goes on from a run"
+    if set(request.axes or ()) - _AXES:
+        yield "an axis is unknown"
+
+
+def _several_machines(request: Request) -> bool:
+    """Whether the machine is a decision."""
+    from planner.question.kinds.kind import Kind, kind_of  # noqa: PLC0415  (start-up)
+
+    return kind_of(request) is Kind.MACHINES

@@ -1,0 +1,13 @@
+"""What is wrong with a certificate."""
+
+from __future__ import annotations
+
+from planner.base.errors import InputError
+
+
+class Fault(Exception):  # noqa: N818  (the finding of a check, no mistake of the program)
+    """The first thing that does not hold, in one line."""
+
+
+class NotACertificate(InputError):
+    """A file is no certificate, or one of another format."""
