@@ -1,8 +1,8 @@
 """`planner`: the commands, and what every command does about errors.
 
 Exit codes: 0 ok, 2 bad input, 3 proved infeasible, 4 time limit without a plan, 5 a
-study that can go on, 130 Ctrl-C, 1 a bug of ours, or of `planner check` a run outside of its
-interval.
+study that can go on, 130 Ctrl-C, 1 a bug of ours, of `planner check` a run outside of its
+interval, or of `planner verify` a certificate that does not hold.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ app = typer.Typer(
         export="export:export",
         targets="targets:targets",
         check="check:check",
+        verify="verify:verify",
         fleet="fleet:fleet",
         sweep="sweep:app",
         feasible="feasible:feasible",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray
 from planner.base.errors import InputError
-from planner.base.vocabulary import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS
+from planner.base.vocabulary import SPLITS
 from planner.base.version import __version__
 from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.objectives import Costs
-from planner.plan import NO_RECOMPUTE, Plan, PlanTable
+from planner.objectives import OBJECTIVES, Costs
+from planner.plan import NO_RECOMPUTE, ORDERS, Plan, PlanTable
 from planner.plan.plan import NAMED
 from planner.question.files.plan_file import plan_of
 from planner.question.files.plan_models import PlanModel
@@ -25,7 +26,7 @@ from planner.verification.asked import Asked, asked_in
 from planner.verification.bounds import NodeBounds, plan_bounds
 from planner.verification.document import Certificate, Point, parsed, seal
 from planner.verification.faults import Fault
-from planner.verification.space import Choice, Mesh, Node, Row, Space, table
+from planner.verification.space import Choice, Node, Row, Space, table
 
 SAME = 1e-9
 """Share by which a figure of the certificate may differ from the same one computed here."""
@@ -108,13 +109,14 @@ def _claim(certificate: Certificate) -> str:
     claim, chips = certificate.claim, certificate.space.chips
     on = f"{chips[0]:,} chips" if len(chips) == 1 else f"{chips[0]:,} to {chips[-1]:,} chips"
     job = f"{certificate.question.get('model')} on {on}"
-    if claim.objective is None:
+    if claim.objective is None or claim.objective_name not in OBJECTIVES:
         ended = "no uniform plan fits" if claim.status == "infeasible" else "none was found in time"
         return f"{job}: {ended}"
+    objective = OBJECTIVES[claim.objective_name]
     front = "; the front of time and energy is complete" if claim.front_complete else ""
     return (
-        f"{job}: {claim.objective_name} {claim.objective:.6g}, no uniform plan is below "
-        f"{claim.bound:.6g}{front}"
+        f"{job}: {objective.noun} {claim.objective:.6g} {objective.unit}, and no uniform plan is "
+        f"below {claim.bound:.6g} {objective.unit}{front}"
     )
 
 
@@ -212,8 +214,6 @@ class _Check:
         mesh = dict(zip(("tp", "cp", "pp", "dp", "fsdp"), row[0], strict=False))
 
         def nested(order: int) -> list[str]:
-            from planner.plan import ORDERS
-
             return [axis for axis in ORDERS[order] if mesh[axis] > 1]
 
         return any(nested(order) == nested(own) for order in orders)
@@ -390,8 +390,6 @@ class _Check:
         self.checked["candidates costed"] = len(every) * len(clocks)
 
     def _check_candidates(self, placed: PlanTable, clocks: FloatArray) -> None:
-        from dataclasses import replace
-
         for clock in clocks:
             plans = replace(placed, clock=np.full(len(placed), clock))
             costs = evaluate_totals(self.asked.model, plans)

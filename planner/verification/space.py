@@ -7,7 +7,8 @@ that they break, in the order in which the rules are declared.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, TypeVar
 
@@ -295,13 +296,22 @@ class Space:
                     rows.append((node, choice))
                 else:
                     counts["fixed"] += 1
-        for rule in applicable(self.model.framework):
-            holds = rule.holds(self.model, table(rows))
-            rows = _kept(rows, holds, rule.name, counts)
-        for demand in self.asked.demands:
-            if not demand.rule.of_order and not demand.rule.of_job:
-                rows = _kept(rows, demand.holds(table(rows)), demand.name, counts)
-        return self._ordered(rows, counts), counts
+        left, plans = np.arange(len(rows)), table(rows)
+        judges: list[tuple[str, Callable[[PlanTable], Any]]] = [
+            (rule.name, partial(rule.holds, self.model))
+            for rule in applicable(self.model.framework)
+        ]
+        judges += [
+            (demand.name, demand.holds)
+            for demand in self.asked.demands
+            if not demand.rule.of_order and not demand.rule.of_job
+        ]
+        for name, holds in judges:
+            good = np.flatnonzero(holds(plans))
+            if len(good) < len(left):
+                counts[name] += len(left) - len(good)
+                left, plans = left[good], plans.take(good)
+        return self._ordered([rows[at] for at in left.tolist()], counts), counts
 
     def choices(self, node: Node) -> Iterator[Choice]:
         """Every sharding, exchange and recomputation on a partial plan that are different plans."""

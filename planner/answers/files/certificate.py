@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import IntArray
 from planner.base.errors import InputError
-from planner.base.messages import Origin
 from planner.base.version import __version__
-from planner.plan import RECOMPUTES, SHARDINGS, SPLITS, CP_MODES, PlanTable
+from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS
 from planner.question.files.plan_text import asked_of, plan_fields
 from planner.question.request import Request
 from planner.question.resolved import resolve
@@ -25,20 +24,27 @@ from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import PartialPlans
 from planner.verification.asked import fingerprints, not_covered
-from planner.verification.document import FORMAT, sealed
+from planner.verification.document import FORMAT, sealed, text_of
 
 _MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
 _STAGES = ("factorizations", "meshes", "partial_plans", "plans")
 
 
-def check_covered(request: Request, origin: Origin) -> None:
+def check_covered(request: Request, path: Path) -> None:
     """Refuses to certify what no certificate covers, before the search.
 
     Raises:
-        InputError: It does not, with the reason.
+        InputError: The question is such, with the reason; or the file has another ending.
     """
+    if path.suffix.lower() != ".json":
+        raise InputError(f"certificate: {path}: a certificate is written as .json")
     if why := not_covered(request):
         raise InputError(f"certificate: {why}")
+
+
+def certificate_text(request: Request, trail: Trail, result: SolveResult) -> str:
+    """The file; arguments and errors as of `certificate_document`."""
+    return text_of(certificate_document(request, trail, result))
 
 
 def certificate_document(request: Request, trail: Trail, result: SolveResult) -> dict[str, Any]:
