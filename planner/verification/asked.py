@@ -17,7 +17,6 @@ from planner.cost.energy.meter import meter_of
 from planner.cost.memory.memory import Memory
 from planner.cost.memory.risk import bytes_at_risk, memory_spread
 from planner.frameworks.rules import Demand, demands_of
-from planner.frameworks.targets import TARGETS
 from planner.plan import ORDERS, PlanTable
 from planner.plan.choices import fixed_values
 from planner.question.request import Request, request_from
@@ -37,6 +36,7 @@ class Asked:
         model: The job on its machine.
         chips: Numbers of chips that the certificate is about.
         clocks: (k,) relative clocks.
+        more_chips: Greater numbers, on which it has to have no plan.
         demands: Rules that targets add to those of the framework.
         orders: Orders of the axes, innermost first.
     """
@@ -44,6 +44,7 @@ class Asked:
     request: Request
     model: CostModel
     chips: tuple[int, ...]
+    more_chips: tuple[int, ...]
     clocks: FloatArray
     demands: tuple[Demand, ...]
     orders: tuple[tuple[str, ...], ...]
@@ -107,14 +108,17 @@ def asked_in(certificate: Certificate) -> Asked:
             raise Fault(f"records: the {name} here is not that of the certificate (its SHA-256)")
     if sorted(certificate.records) != sorted(fingerprints(resolved)):
         raise Fault("records: not just those of the question are named")
-    model = resolved.cost
+    model, counts = resolved.cost, resolved.cost.cluster.chip_counts
     clocks = model.clocks(wanted=request.clocks)
     if claimed.clocks != clocks.tolist():
         raise Fault(f"space: clocks are {clocks.tolist()}, not {claimed.clocks}")
+    chips = _chips(resolved, claimed.chips)
+    fewer = chips != resolved.counts
     return Asked(
         request=request,
         model=model,
-        chips=_chips(resolved, claimed.chips),
+        chips=chips,
+        more_chips=tuple(n for n in counts(resolved.chips) if n > chips[0]) if fewer else (),
         clocks=clocks,
         demands=_demands(resolved, claimed.runnable_in),
         orders=ORDERS if request.placement == "all" else model.framework.orders or ORDERS,
@@ -134,13 +138,11 @@ def _chips(resolved: Resolved, claimed: list[int]) -> tuple[int, ...]:
 
 
 def _demands(resolved: Resolved, claimed: list[str]) -> tuple[Demand, ...]:
-    """The rules of targets: those that the question means, or none where it leaves that open."""
-    targets = resolved.runners.targets
-    lifted = not claimed and resolved.runners.assumed
-    if not lifted and claimed != [target.name for target in targets]:
-        named = [target.name for target in targets]
+    """The rules of the targets that the question means."""
+    named = [target.name for target in resolved.runners.targets]
+    if claimed != named:
         raise Fault(f"space: plans are to run in {named}, not {claimed}")
-    return demands_of(resolved.cost, tuple(TARGETS[name] for name in claimed))
+    return demands_of(resolved.cost, resolved.runners.targets)
 
 
 def fingerprints(resolved: Resolved) -> dict[str, str]:

@@ -142,6 +142,7 @@ class _Check:
         self._check_closed_nodes()
         self._check_plans()
         self._check_claim()
+        self._check_more_chips()
 
     def _check_seal(self) -> None:
         if seal(self.document) != self.own.sha256:
@@ -387,7 +388,7 @@ class _Check:
             part = every[start : start + _AT_A_TIME]
             placed = table([row for row, _ in part], [order for _, order in part])
             self._check_candidates(placed, clocks)
-        self.checked["candidates costed"] = len(every) * len(clocks)
+        self.checked["candidates costed"] += len(every) * len(clocks)
 
     def _check_candidates(self, placed: PlanTable, clocks: FloatArray) -> None:
         for clock in clocks:
@@ -398,10 +399,23 @@ class _Check:
             better = allowed & ~self._covered(points)
             if better.any():
                 row = int(np.flatnonzero(better)[0])
+                plan = plans.take(np.array([row]))
                 raise Fault(
-                    f"plans: one on {_words(_row_of(plans.take(np.array([row])))[0])} is better "
+                    f"plans: one on {_words(_row_of(plan)[0])} of {plan.chips[0]} chips is better "
                     f"than the front: {points[row, 0]:.6g} s, {points[row, 1]:.6g} J"
                 )
+
+    def _check_more_chips(self) -> None:
+        """On greater numbers of chips, which were asked for, no plan is within the limits."""
+        self.points = np.empty((0, 2))
+        for chips in self.asked.more_chips:
+            self.asked = replace(self.asked, chips=(chips,))
+            self.space = Space(self.asked)
+            nodes, _ = self.space.nodes(self.space.meshes()[0])
+            rows, _ = self.space.plans(nodes)
+            fits = self._fitting(rows)
+            self._check_costed([row for row, good in zip(rows, fits, strict=True) if good])
+            self.checked["plans on more chips"] += len(rows)
 
     # The claim.
 

@@ -56,13 +56,20 @@ def certificate_document(request: Request, trail: Trail, result: SolveResult) ->
         result: The answer.
 
     Raises:
-        InputError: Time ran out before the space was listed.
+        InputError: Time ran out before the space was listed, or it is not the one asked for.
     """
-    if not trail.passes or trail.passes[-1].solution is None:
+    asked = 0 if result.best is None else -1  # what was searched instead has no plan either
+    last = trail.passes[asked] if trail.passes else None
+    if last is None or last.solution is None:
         raise InputError("certificate: time ran out before there was anything to certify")
-    last = trail.passes[-1]
     space = last.space
     assert isinstance(space, UniformSpace)
+    resolved = resolve(request)
+    if space.options.runnable_in != resolved.runners.targets:
+        raise InputError(
+            f"certificate: no plan runs in {resolved.runners.words}, and the answer is of all "
+            "plans; ask for these with --runnable-in any"
+        )
     nodes = _Nodes(last, space)
     counts = space.counts(last.solution)
     return sealed(
@@ -70,7 +77,7 @@ def certificate_document(request: Request, trail: Trail, result: SolveResult) ->
             "certificate": FORMAT,
             "question": asked_of(request),
             "versions": {"planner": __version__},
-            "records": fingerprints(resolve(request)),
+            "records": fingerprints(resolved),
             "space": {
                 "kind": "uniform",
                 "chips": list(space.chips),
