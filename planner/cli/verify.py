@@ -17,6 +17,10 @@ def verify(
         Path, typer.Argument(help="Written by planner solve --certificate.", metavar="FILE")
     ],
     *,
+    every: Annotated[
+        bool,
+        typer.Option("--every", help="Cost every plan of closed nodes too: no bound is believed."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Checks the proof of an answer with code that shares nothing with the search.
@@ -27,13 +31,13 @@ def verify(
     Examples:
       planner verify cert.json
 
-      planner verify cert.json --json
+      planner verify cert.json --every --json
     """
     from planner.base.files import read_bytes  # noqa: PLC0415  (not for --help)
     from planner.verification.checking import verify as checked  # noqa: PLC0415  (numpy)
     from planner.verification.document import LARGEST_BYTES  # noqa: PLC0415  (pydantic)
 
-    found = checked(read_bytes(certificate, LARGEST_BYTES), str(certificate))
+    found = checked(read_bytes(certificate, LARGEST_BYTES), str(certificate), every=every)
     if as_json:
         print_json(found.to_dict())
     else:

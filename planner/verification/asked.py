@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import BoolArray, FloatArray
-from planner.base.vocabulary import MESH_AXES
+from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.vocabulary import LAYOUTS, MESH_AXES
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.context import CostModel
@@ -19,12 +18,11 @@ from planner.cost.memory.risk import bytes_at_risk, memory_spread
 from planner.frameworks.rules import Demand, demands_of
 from planner.plan import ORDERS, PlanTable
 from planner.plan.choices import fixed_values
+from planner.question.kinds.kind import OF_MACHINES
 from planner.question.request import Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.verification.document import Certificate
 from planner.verification.faults import Fault
-
-_AXES = frozenset({"tp", "cp", "pp", "dp", "fsdp", "ep"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +50,9 @@ class Asked:
     def allows(self, name: str, value: int) -> bool:
         """Whether a field of a plan may have a value (a code), as far as the user narrowed it."""
         request = self.request
-        if name in MESH_AXES and request.axes is not None and name not in request.axes:
-            if value != 1:
-                return False
+        axes = MESH_AXES if request.axes is None else request.axes
+        if name in MESH_AXES and name not in axes and value != 1:
+            return False
         given = request.fix.get(name)
         return given is None or value in fixed_values(name, given)
 
@@ -76,7 +74,7 @@ class Asked:
             limit = np.minimum(limit, risky)
         return held.peak <= limit, held.host_peak <= model.chip.host_memory_bytes
 
-    def within(self, time_s: FloatArray, energy_j: FloatArray, chips: FloatArray) -> BoolArray:
+    def within(self, time_s: FloatArray, energy_j: FloatArray, chips: IntArray) -> BoolArray:
         """(n,) steps that are within the limits on time, power and utilization."""
         request, model = self.request, self.model
         ok = np.ones(len(time_s), dtype=np.bool_)
@@ -163,37 +161,24 @@ def _digest(text: str) -> str:
 
 def not_covered(request: Request) -> str:
     """Why no certificate of a question is written or read; empty where one is."""
-    return next(iter(_not_covered(request)), "")
-
-
-def _not_covered(request: Request) -> Iterable[str]:
-    if request.pools is not None:
-        yield "certificates cover uniform plans on one kind of chips, not pools"
-    if request.layout != "uniform":
-        yield "certificates cover uniform plans, not stages that differ (--layout uniform)"
-    if _several_machines(request):
-        yield "certificates cover one machine, not a choice among several"
-    if request.placement == "torus":
-        yield "certificates cover orders of the axes, not layouts over a torus (--placement all)"
-    if request.offload:
-        yield "certificates do not cover offloading, which drops sets of offloads by what they cost"
-    if [one.name for one in request.compared] != ["time", "energy"]:
-        yield "certificates cover fronts of time and energy (--front time,energy)"
     objective = request.minimized
-    if not objective.monotone or objective.of_memory or objective.of_run or objective.over_chips:
-        yield f"certificates cover objectives that grow with time and energy, not {objective.name}"
-    if request.deadline is not None or request.budget is not None:
-        yield "certificates cover limits on a step, not on the whole run"
-    if request.max_run_energy is not None:
-        yield "certificates cover limits on a step, not on the whole run"
-    if request.resume_from is not None or request.down is not None or request.phases:
-        yield "certificates cover one question, not what goes on from a run"
-    if set(request.axes or ()) - _AXES:
-        yield "an axis is unknown"
-
-
-def _several_machines(request: Request) -> bool:
-    """Whether the machine is a decision."""
-    from planner.question.kinds.kind import Kind, kind_of  # noqa: PLC0415  (start-up)
-
-    return kind_of(request) is Kind.MACHINES
+    grows = objective.monotone and not (objective.of_memory or objective.of_run)
+    run = (request.deadline, request.budget, request.max_run_energy)
+    later = (request.resume_from, request.down, request.phases or None)
+    found = {
+        "uniform plans on one kind of chips, not pools": request.pools is not None,
+        "uniform plans, not stages that differ (--layout uniform)": request.layout != LAYOUTS[0],
+        "one machine, not a choice among several": any(
+            getattr(request, name) not in (None, ()) for name in OF_MACHINES
+        ),
+        "orders of the axes, not layouts over a torus (--placement all)": request.placement
+        == "torus",
+        "plans that keep all in the memory of the chip, not --offload": request.offload,
+        "fronts of time and energy (--front time,energy)": [one.name for one in request.compared]
+        != ["time", "energy"],
+        f"objectives that grow with time and energy, not {objective.name}": not grows
+        or objective.over_chips,
+        "limits on a step, not on the whole run": any(limit is not None for limit in run),
+        "one question, not what goes on from a run": any(given is not None for given in later),
+    }
+    return next((f"certificates cover {what}" for what, holds in found.items() if holds), "")

@@ -43,7 +43,8 @@ from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, RING, PlanTable
 from planner.schedules import SCHEDULES, schedule_of
 from planner.verification.asked import Asked
-from planner.verification.space import Mesh, Node, Row, Space, table
+from planner.verification.rows import Mesh, Node, Row, table
+from planner.verification.space import Space
 
 _IDLES = ("1f1b", "gpipe", "interleaved")
 """Schedules in which a stage waits for one micro-batch, or a v-th, to pass all the others."""
@@ -87,7 +88,11 @@ class NodeBounds:
     ) -> FloatArray:
         """(k, 2) the formulas of the module."""
         model, (tp, cp, pp, dp, fsdp, _, micro_batch, code, v, _) = self.model, node
-        a, chips, schedule = model.assumptions, tp * cp * pp * dp * fsdp, schedule_of(SCHEDULES[code])
+        a, chips, schedule = (
+            model.assumptions,
+            tp * cp * pp * dp * fsdp,
+            schedule_of(SCHEDULES[code]),
+        )
         m = model.job.global_batch / (dp * fsdp * micro_batch)
         idles = a.bubbles and schedule.name in _IDLES
         w = (pp - 1) / pp / v if idles else 0.0
@@ -147,9 +152,7 @@ def _factor(model: CostModel, chips: int) -> float:
     return float(step_factor(model.assumptions, np.array([float(chips)]))[0])
 
 
-def cheapest(
-    model: CostModel, meshes: Sequence[Mesh], orders: Sequence[Sequence[int]]
-) -> Nets:
+def cheapest(model: CostModel, meshes: Sequence[Mesh], orders: Sequence[Sequence[int]]) -> Nets:
     """(m,) costs of the groups of meshes, each feature the least over some orders of the axes."""
     if not meshes:
         return {}

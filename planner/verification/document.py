@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, PositiveInt, ValidationError
 
-from planner.verification.faults import NotACertificate
+from planner.base.errors import InputError
 
 LARGEST_BYTES = 256 * 2**20
 FORMAT = 1
@@ -144,16 +144,16 @@ def parsed(content: str | bytes, name: str) -> tuple[dict[str, Any], Certificate
         name: What messages call it.
 
     Raises:
-        NotACertificate: It is none, or of another format.
+        InputError: It is none, or of another format.
     """
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise NotACertificate(f"{name}: is no certificate: it is not JSON") from error
+        raise InputError(f"{name}: is no certificate: it is not JSON") from error
     if not isinstance(found, dict) or "certificate" not in found:
-        raise NotACertificate(f"{name}: is no certificate: it has no field 'certificate'")
+        raise InputError(f"{name}: is no certificate: it has no field 'certificate'")
     if found["certificate"] != FORMAT:
-        raise NotACertificate(
+        raise InputError(
             f"{name}: is a certificate of format {found['certificate']!r}; this version of "
             f"planner reads format {FORMAT}"
         )
@@ -162,4 +162,4 @@ def parsed(content: str | bytes, name: str) -> tuple[dict[str, Any], Certificate
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "content"
-        raise NotACertificate(f"{name}: is no certificate: {place}: {first['msg']}") from error
+        raise InputError(f"{name}: is no certificate: {place}: {first['msg']}") from error

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from planner.base.errors import InputError
-
 
 class Fault(Exception):  # noqa: N818  (the finding of a check, no mistake of the program)
     """The first thing that does not hold, in one line."""
-
-
-class NotACertificate(InputError):
-    """A file is no certificate, or one of another format."""

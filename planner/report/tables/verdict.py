@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.report.tables.tables import pairs, section, spaced
-from planner.verification.checking import TRUSTED, Verdict
+from planner.verification.checking import Verdict
 
 
 def verdict_view(found: Verdict) -> RenderableType:
@@ -19,5 +19,5 @@ def verdict_view(found: Verdict) -> RenderableType:
     if found.checked:
         checked = pairs([(name, f"{count:,}") for name, count in found.checked.items()])
         parts.append([section("Checked", checked)])
-    parts.append([section("Trusted", *(Text(f"- {line}") for line in TRUSTED))])
+    parts.append([section("Trusted", *(Text(f"- {line}") for line in found.trusted))])
     return spaced(parts)
