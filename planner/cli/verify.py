@@ -46,5 +46,5 @@ def verify(
 
         print_view(verdict_view(found))
     if not found.verified:
-        print(f"refused: {found.fault}", file=sys.stderr)
+        print(f"error: {certificate} is refused: {found.fault}", file=sys.stderr)
         raise typer.Exit(1)
