@@ -16,8 +16,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import altering
 import measuring
+import tampering
 from measuring import Report, Table
 
 from planner.answers.api import solve_request
@@ -93,9 +93,9 @@ def altered_rows(jobs: Sequence[Job], count: int, seed: int) -> list[dict[str, A
     rows: dict[str, dict[str, Any]] = {}
     for number in range(count):
         document = documents[number % len(documents)]
-        names = altering.possible(document)
+        names = tampering.possible(document)
         name = names[number // len(documents) % len(names)]
-        changed = altering.altered(document, name, rng)
+        changed = tampering.altered(document, name, rng)
         verdict = verify(json.dumps(changed))
         measuring.require(not verdict.verified, f"{name}, number {number}: is not refused")
         row = rows.setdefault(name, {"altered": name, "made": 0, "refused": 0, "for example": ""})

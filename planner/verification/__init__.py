@@ -1,6 +1,6 @@
-"""A check of certificates that shares no code with the search whose proof they are.
+"""A check of certificates that shares no code with the search whose proofs they are.
 
-It reads the question, lists the declared space in plain loops, computes every bound again and
-holds each line of a certificate against that. Its imports end below `planner.search`. Begin with
-`checking`; `docs/model/certificate.md` says what is trusted and why each bound holds.
+It reads the question, lists the declared space in plain loops, computes every bound again and holds
+each line of a certificate against that. Imports `question` and what lies below. Begin with
+`checking`; `docs/model/certificate.md` says what is trusted.
 """

@@ -10,7 +10,7 @@ context-parallel modes, each group on the cheapest of the orders; K: of kernels;
 that a schedule idles; d: `reduction_s`; f: site factor and jitter.
 
 A plan is bounded by its own cost with each group on the cheapest of the orders that it runs in, and
-a reduction that hides as much as it ever may. `docs/model/certificate.md` has the lemmas.
+a reduction that hides as much as it ever may. `docs/model/search.md` has the lemmas.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import Any
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.version import __version__
+from planner.question.provenance import stamped
 from planner.verification.asked import asked_in
 from planner.verification.case import Case
 from planner.verification.claim import check_claim, check_front, claim_words
@@ -26,7 +27,7 @@ TRUSTED = (
     "and Python",
 )
 LEMMAS = (
-    "the lemmas of docs/model/certificate.md, by which no plan is below a bound; --every costs all "
+    "the lemmas of docs/model/search.md, by which no plan is below a bound; --every costs all "
     "plans instead"
 )
 """What a reader of the verdict has to believe beside, unless all plans were costed."""
@@ -57,14 +58,14 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
-        return {
+        found = {
             "verified": self.verified,
             "fault": self.fault or None,
             "claim": self.claim,
-            "checked": dict(self.checked),
+            "counts": dict(self.checked),
             "trusted": list(self.trusted),
-            "cpu_s": self.cpu_s,
         }
+        return stamped(found)
 
 
 def verify(content: str | bytes, name: str = "certificate", *, every: bool = False) -> Verdict:

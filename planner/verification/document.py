@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, FiniteFloat, PositiveInt, ValidationError
 
 from planner.base.errors import InputError
+from planner.base.messages import mistakes
 
 LARGEST_BYTES = 256 * 2**20
 FORMAT = 1
@@ -160,6 +161,5 @@ def parsed(content: str | bytes, name: str) -> tuple[dict[str, Any], Certificate
     try:
         return found, Certificate.model_validate_json(content, strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "content"
-        raise InputError(f"{name}: is no certificate: {place}: {first['msg']}") from error
+        first = mistakes(error, lambda path: ".".join(map(str, path)), Certificate.model_fields)[0]
+        raise InputError(f"{name}: is no certificate: {first}") from error

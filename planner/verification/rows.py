@@ -74,12 +74,13 @@ def thin(alive: dict[Any, list[int]], rows: dict[Any, Row], demand: Demand) -> N
 
 
 def words(row: Sequence[Any]) -> str:
-    """A mesh or a partial plan in one phrase."""
-    names = ("tp", "cp", "pp", "dp", "fsdp", "ep", "micro-batch")
-    sizes = " ".join(f"{name} {size}" for name, size in zip(names, row, strict=False))
+    """A mesh or a partial plan in one phrase; axes of one rank are left out."""
+    sizes = [f"{name} {size}" for name, size in zip(MESH, row, strict=False) if size > 1]
+    mesh = " x ".join(sizes) or "one chip"
     if len(row) < len(NODE):
-        return sizes
-    return f"{sizes} {SCHEDULES[row[7]]} interleave {row[8]} {SPLITS[row[9]]}"
+        return mesh
+    schedule, interleave, split = SCHEDULES[row[7]], row[8], SPLITS[row[9]]
+    return f"{mesh}, micro-batch {row[6]}, {schedule} {interleave}, {split}"
 
 
 def code_of(name: str, value: str, where: str) -> int:
