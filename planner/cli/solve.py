@@ -88,6 +88,8 @@ def solve(
 
       planner solve job.yaml --chips 2048 --json
 
+      planner solve --model llama3-8b --hardware mi300x --chips 8 --certificate cert.json
+
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
         --runnable-in {target}
 

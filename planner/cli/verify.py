@@ -25,8 +25,9 @@ def verify(
 ) -> None:
     """Checks the proof of an answer with code that shares nothing with the search.
 
-    Reads the question, lists its space in plain loops, computes every bound and every listed plan
-    again. Exit codes: 0 the proof holds, 1 it does not (with the first fault), 2 no certificate.
+    Lists the space of the question in plain loops, and computes all bounds and figures again.
+
+    Exit codes: 0 the proof holds, 1 it does not (with the first fault), 2 no certificate.
 
     Examples:
       planner verify cert.json
