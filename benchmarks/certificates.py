@@ -23,7 +23,7 @@ from measuring import Report, Table
 from planner.answers.api import solve_request
 from planner.answers.files.certificate import certificate_text
 from planner.question.request import request_from
-from planner.search.trail import Trail
+from planner.search.space import Trail
 from planner.verification.checking import verify
 
 Job = dict[str, Any]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from planner.question.resolved import Resolved
     from planner.results.plan import PlanResult
     from planner.results.result import SolveResult
-    from planner.search.trail import Trail
+    from planner.search.space import Trail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Outputs:
         """Where the search keeps what a certificate needs; None: none is asked for."""
         if self.certificate is None:
             return None
-        from planner.search.trail import Trail  # noqa: PLC0415  (few ask)
+        from planner.search.space import Trail  # noqa: PLC0415  (few ask)
 
         return Trail()
 
@@ -125,7 +125,7 @@ class Outputs:
         """
         texts = self.texts(request, result)
         if self.certificate is not None and trail is not None:
-            from planner.answers.files.certificate import certificate_text  # noqa: PLC0415
+            from planner.answers.files.certificate import certificate_text  # noqa: PLC0415  (few ask)
 
             texts[self.certificate] = certificate_text(request, trail, result)
         write_all(texts)

@@ -23,8 +23,7 @@ from planner.plan import PlanTable
 from planner.search.columns import BOTH, Columns
 from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import NearMisses
-from planner.search.space import LABEL, Holder, KnownPlans, Labelled, Space
-from planner.search.trail import Trail
+from planner.search.space import LABEL, Holder, KnownPlans, Labelled, Space, Trail
 from solvers.frontier import apart
 from solvers.mesh import FrontSolution, Opened, RunningFront, search_front
 from solvers.solution import Status

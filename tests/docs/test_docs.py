@@ -150,9 +150,14 @@ def _after_its_files(line: str) -> tuple[bool, bool]:
     reads = any(
         word in line
         for word in (
-            "evaluate", "explain", "compare", "planner report", "planner export", "check",
-            "planner verify",
-        )  # fmt: skip
+            "evaluate",
+            "explain",
+            "compare",
+            "planner report",
+            "planner export",
+            "check",
+            "verify",
+        )
     )
     return reads, "--calibration" in line or ("sweep" in line and "sweep run" not in line)
 

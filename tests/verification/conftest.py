@@ -9,7 +9,7 @@ from support.engines import BENCHMARKS
 from planner.answers.api import solve_request
 from planner.answers.files.certificate import certificate_text
 from planner.question.request import request_from
-from planner.search.trail import Trail
+from planner.search.space import Trail
 
 JOB = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 8, "batch_tokens": 2**17}
 

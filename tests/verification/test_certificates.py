@@ -16,7 +16,7 @@ from planner.answers.files.certificate import certificate_text
 from planner.base.errors import InputError
 from planner.question.request import request_from
 from planner.search.driver import Driver
-from planner.search.trail import Trail
+from planner.search.space import Trail
 from planner.verification.checking import verify
 from planner.verification.document import seal
 
@@ -141,7 +141,7 @@ def test_commands_write_and_check_a_certificate(tmp_path: Path) -> None:
         ("[1]", "no field 'certificate'"),
         ("{}", "no field 'certificate'"),
         ('{"certificate": 2}', "format 2"),
-        ('{"certificate": 1}', "question: Field required"),
+        ('{"certificate": 1}', "question: is missing"),
         ("[" * 100_000, "not JSON"),
     ],
 )

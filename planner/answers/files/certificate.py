@@ -17,7 +17,7 @@ from planner.question.resolved import resolve
 from planner.results.plan import PlanResult
 from planner.results.result import SolveResult
 from planner.schedules import SCHEDULES
-from planner.search.trail import Inner, Pass, Trail
+from planner.search.space import Inner, Pass, Trail
 from planner.search.uniform.batch import Batch
 from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute

@@ -42,8 +42,8 @@ from planner.search.driver import Found
 from planner.search.infeasible.remedies import first_possible
 from planner.search.limits import Limits
 from planner.search.objective import optimum
+from planner.search.space import Trail
 from planner.search.ties import SAME, Ties
-from planner.search.trail import Trail
 from planner.search.uniform.engine import UniformSpace, least_memory, searched
 from solvers.solution import Status
 

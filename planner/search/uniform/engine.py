@@ -27,8 +27,7 @@ from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
-from planner.search.space import LABEL, Space
-from planner.search.trail import Trail
+from planner.search.space import LABEL, Space, Trail
 from planner.search.uniform.batch import (
     Batch,
     OpenedBatch,
