@@ -173,7 +173,6 @@ def not_covered(request: Request) -> str:
         ),
         "orders of the axes, not layouts over a torus (--placement all)": request.placement
         == "torus",
-        "plans that keep all in the memory of the chip, not --offload": request.offload,
         "fronts of time and energy (--front time,energy)": [one.name for one in request.compared]
         != ["time", "energy"],
         f"objectives that grow with time and energy, not {objective.name}": not grows

@@ -171,7 +171,7 @@ def cheapest(model: CostModel, meshes: Sequence[Mesh], orders: Sequence[Sequence
 
 
 def _on(mesh: Mesh) -> Row:
-    return (*mesh, 1, 0, 1, 0), (0, False, RING, 0)
+    return (*mesh, 1, 0, 1, 0), (0, False, RING, 0, 0)
 
 
 def plan_bounds(asked: Asked, rows: Sequence[Row], orders: Sequence[Sequence[int]]) -> FloatArray:

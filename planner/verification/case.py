@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -12,13 +12,14 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray
 from planner.cost.evaluate import memory_table
-from planner.plan import PlanTable
+from planner.cost.memory.offload import offloads_only_cost
 from planner.verification.asked import Asked
 from planner.verification.document import Certificate
 from planner.verification.faults import Fault
-from planner.verification.rows import Node, Row, table, words
+from planner.verification.rows import Counts, Node, Row, table, words
 from planner.verification.space import Space
 
+_MASKS = (1, 2, 4, 3, 5, 6, 7)  # sets of offloads, the small first
 SAME = 1e-9
 """Share by which a figure of the certificate may differ from the same one computed here."""
 AT_A_TIME = 50_000
@@ -56,28 +57,42 @@ class Case:
         found = np.flatnonzero(open_corners.any(axis=1))
         return int(found[0]) if len(found) else None
 
-    def held(self, plans: PlanTable) -> tuple[BoolArray, BoolArray]:
-        """(n,) plans that fit on the chip, and on the host."""
-        parts = [(np.empty(0, dtype=np.bool_),) * 2]
+    def plans(self, nodes: Iterable[Node]) -> tuple[list[Row], Counts]:
+        """Every plan on some partial plans that fits, and counts of the others.
+
+        Of sets of offloads only those no part of which is enough, where moving what fits anyway
+        only costs (`planner.cost.memory.offload.offloads_only_cost`) and power has no limit.
+        """
+        rows, counts = self.space.plans(nodes)
+        found = self._fitting(rows, counts)
+        if not self.asked.request.offload:
+            return found, counts
+        spared = offloads_only_cost(self.asked.model) and self.asked.request.max_power is None
+        enough = {0: {_kept(row) for row in found}}
+        for mask in _MASKS:
+            moved = self.space.moved(rows, mask, counts)
+            if spared:
+                smaller = [fit for part, fit in enough.items() if part & mask == part]
+                needless = set[Row]().union(*smaller)
+                left = [row for row in moved if _kept(row) not in needless]
+                counts["needless_offload"] += len(moved) - len(left)
+                moved = left
+            fits = self._fitting(moved, counts)
+            enough[mask] = {_kept(row) for row in fits}
+            found += fits
+        return found, counts
+
+    def _fitting(self, rows: Sequence[Row], counts: Counts) -> list[Row]:
+        """The plans that fit on the chip and on the host; `counts` grows by the others."""
+        plans, found = table(rows), list[Row]()
         for start in range(0, len(plans), AT_A_TIME):
             part = plans.take(np.arange(start, min(start + AT_A_TIME, len(plans))))
-            parts.append(self.asked.fits(part, memory_table(self.asked.model, part)))
-        chip, host = zip(*parts, strict=True)
-        return np.concatenate(chip), np.concatenate(host)
-
-    def fitting(self, rows: Sequence[Row]) -> list[Row]:
-        """The plans that fit."""
-        chip, host = self.held(table(rows))
-        return [row for row, good in zip(rows, chip & host, strict=True) if good]
-
-    def refuse_fitting(self, rows: Sequence[Row], where: str, why: str) -> None:
-        """No plan of some fits.
-
-        Raises:
-            Fault: One does.
-        """
-        if found := self.fitting(rows):
-            raise Fault(f"{where}: a plan of {words(found[0][0])} {why}")
+            chip, host = self.asked.fits(part, memory_table(self.asked.model, part))
+            counts["memory"] += int((~chip).sum())
+            counts["host_memory"] += int((chip & ~host).sum())
+            here = zip(rows[start : start + AT_A_TIME], (chip & host).tolist(), strict=True)
+            found += [row for row, good in here if good]
+        return found
 
     def count(self, stage: str, counts: Mapping[str, int], kept: str) -> None:
         """The counts of a stage are those found here; what passed is what is left of all.
@@ -95,6 +110,12 @@ class Case:
                 raise Fault(
                     f"counts.{stage}: {name} is {found.get(name, 0)}, not {stated.get(name, 0)}"
                 )
+
+
+def _kept(row: Row) -> Row:
+    """A plan with all of it on the chip."""
+    node, choice = row
+    return node, (*choice[:4], 0)
 
 
 def agree(where: str, what: str, stated: float, found: float) -> None:

@@ -74,7 +74,7 @@ def _plan(point: Point, where: str) -> Plan:
         plan = plan_of(PlanModel.model_validate(point.plan))
     except ValueError as error:
         raise Fault(f"{where}: is no plan ({str(error).splitlines()[0]})") from error
-    if plan.stages is not None or plan.layout is not None or plan.offload:
+    if plan.stages is not None or plan.layout is not None:
         raise Fault(f"{where}: the plan is not in the space")
     return plan
 
@@ -84,13 +84,11 @@ def _check_in_space(case: Case, plans: PlanTable, where: str) -> None:
     row, space = row_of(plans), case.space
     mesh = mesh_of(row[0])
     nodes = [node for node in space.nodes([mesh])[0] if node == row[0]]
-    if space.breaks(mesh) or row not in space.plans(nodes)[0]:
-        raise Fault(f"{where}: the plan is not in the space")
+    if space.breaks(mesh) or row not in case.plans(nodes)[0]:
+        raise Fault(f"{where}: the plan is not in the space, or does not fit in memory")
     nested = [_nested(row, order) for order in space.orders([row])[0]]
     if _nested(row, int(plans.order[0])) not in nested:
         raise Fault(f"{where}: the plan does not run in this order of its axes")
-    if not case.fitting([row]):
-        raise Fault(f"{where}: the plan does not fit in memory")
 
 
 def _nested(row: Row, order: int) -> list[str]:

@@ -27,10 +27,10 @@ BoundRow = tuple[
     PositiveInt, str, PositiveInt, str, str, FiniteFloat, FiniteFloat,
 ]  # fmt: skip
 """The same, with the recomputation that its bounds assume, least seconds and least joules."""
-PlanRow = tuple[int, str, bool, str, str]
+PlanRow = tuple[int, str, bool, str, str, str]
 """A plan on a partial plan: its row among those searched, sharding, sequence parallelism,
-context-parallel mode, recomputation."""
-PlanBoundRow = tuple[int, str, bool, str, str, FiniteFloat, FiniteFloat]
+context-parallel mode, recomputation, what is offloaded (`optimizer+weights`)."""
+PlanBoundRow = tuple[int, str, bool, str, str, str, FiniteFloat, FiniteFloat]
 """The same, with least seconds and least joules."""
 
 

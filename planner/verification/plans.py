@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
 from planner.cost.evaluate import evaluate_totals
 from planner.plan import PlanTable
+from planner.plan.plan import offload_mask
 from planner.verification.bounds import plan_bounds
 from planner.verification.case import AT_A_TIME, Case, agree, once
 from planner.verification.faults import Fault
@@ -25,23 +27,21 @@ def check_plans(case: Case, tree: Tree) -> None:
     Raises:
         Fault: It is not so.
     """
-    rows, counts = case.space.plans([*tree.searched, *tree.begun])
-    chip, host = case.held(table(rows))
-    counts["memory"], counts["host_memory"] = int((~chip).sum()), int((chip & ~host).sum())
+    rows, counts = case.plans([*tree.searched, *tree.begun])
     case.count("plans", counts, kept="kept")
-    begun, both = set(tree.begun), (chip & host).tolist()
-    fits = {row for row, good in zip(rows, both, strict=True) if good and row[0] not in begun}
+    begun = set(tree.begun)
+    fits = {row for row in rows if row[0] not in begun}
     closed = [_listed(row, tree.searched) for row in case.own.plans.closed]
     costed = [_listed(row, tree.searched) for row in case.own.plans.costed]
     once([*closed, *costed], fits, "plans", node=0)
-    case.checked["plans"] = len(rows)
+    case.checked["plans"] = counts["considered"]
     _check_closed(case, closed)
     check_costed(case, costed)
 
 
 def _listed(row: Sequence[Any], searched: Sequence[Node]) -> Row:
     """A plan of the certificate."""
-    at, sharding, spread, mode, recompute = row[:5]
+    at, sharding, spread, mode, recompute, offload = row[:6]
     if not 0 <= at < len(searched):
         raise Fault(f"plans: no node has the number {at}")
     return searched[at], (
@@ -49,7 +49,16 @@ def _listed(row: Sequence[Any], searched: Sequence[Node]) -> Row:
         spread,
         code_of("cp_mode", mode, "plans"),
         code_of("recompute", recompute, "plans"),
+        _mask(offload),
     )
+
+
+def _mask(names: str) -> int:
+    """The mask of what is offloaded, of names between plus signs."""
+    try:
+        return offload_mask(filter(None, names.split("+")))
+    except InputError as error:
+        raise Fault(f"plans: {error}") from error
 
 
 def _check_closed(case: Case, rows: Sequence[Row]) -> None:
@@ -57,8 +66,8 @@ def _check_closed(case: Case, rows: Sequence[Row]) -> None:
     corners = plan_bounds(case.asked, rows, case.space.orders(rows))
     for row, stated, own in zip(rows, case.own.plans.closed, corners, strict=True):
         where = f"plans: one on {words(row[0])}"
-        agree(where, "least seconds", stated[5], float(own[:, 0].min()))
-        agree(where, "least joules", stated[6], float(own[:, 1].min()))
+        agree(where, "least seconds", stated[6], float(own[:, 0].min()))
+        agree(where, "least joules", stated[7], float(own[:, 1].min()))
     if (at := case.uncovered(corners)) is not None:
         node = rows[at][0]
         raise Fault(f"plans: one on {words(node)} is closed, but no point of the front is below it")
@@ -104,7 +113,7 @@ def check_closed_whole(case: Case, tree: Tree) -> None:
         Fault: One is.
     """
     listed = [_listed(row, tree.searched) for row in case.own.plans.closed]
-    check_costed(case, [*listed, *case.fitting(case.space.plans(tree.closed)[0])])
+    check_costed(case, [*listed, *case.plans(tree.closed)[0]])
 
 
 def check_more_chips(case: Case) -> None:
@@ -116,6 +125,6 @@ def check_more_chips(case: Case) -> None:
     for chips in case.asked.more_chips:
         asked = replace(case.asked, chips=(chips,))
         larger = Case(own=case.own, asked=asked, space=Space(asked))
-        rows, _ = larger.space.plans(larger.space.nodes(larger.space.meshes()[0])[0])
-        check_costed(larger, larger.fitting(rows))
-        case.checked["plans on more chips"] += len(rows)
+        rows, counts = larger.plans(larger.space.nodes(larger.space.meshes()[0])[0])
+        check_costed(larger, rows)
+        case.checked["plans on more chips"] += counts["considered"]

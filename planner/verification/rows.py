@@ -20,8 +20,9 @@ Mesh = tuple[int, int, int, int, int, int]
 """tp, cp, pp, dp, fsdp, ep."""
 Node = tuple[int, int, int, int, int, int, int, int, int, int]
 """A mesh, then micro-batch, codes of schedule, interleave and of the split: a partial plan."""
-Choice = tuple[int, bool, int, int]
-"""Code of the sharding, sequence parallelism, codes of context-parallel mode, recomputation."""
+Choice = tuple[int, bool, int, int, int]
+"""Code of the sharding, sequence parallelism, codes of context-parallel mode and recomputation,
+mask of what is offloaded."""
 Seen = tuple[int, ...]
 Counts = Counter[str]
 T = TypeVar("T")
@@ -30,20 +31,20 @@ T = TypeVar("T")
 Row = tuple[Node, Choice]
 """A plan without its order and its clock."""
 NODE = (*MESH, "micro_batch", "schedule", "interleave", "split")
-CHOICE = ("sharding", "sequence_parallel", "cp_mode", "recompute")
+CHOICE = ("sharding", "sequence_parallel", "cp_mode", "recompute", "offload")
 
 
 def table(rows: Sequence[Row], order: int | Sequence[int] = DEFAULT_ORDER) -> PlanTable:
     """Plans of nodes and choices as the cost model and the rules take them, at clock 1."""
     nodes = np.array([node for node, _ in rows], dtype=np.int64).reshape(-1, 10).T
-    chosen = np.array([choice for _, choice in rows], dtype=np.int64).reshape(-1, 4).T
+    chosen = np.array([choice for _, choice in rows], dtype=np.int64).reshape(-1, 5).T
     tp, cp, pp, dp, fsdp, ep, micro_batch, schedule, interleave, split = nodes
     count = len(rows)
     return PlanTable(
         tp=tp, cp=cp, pp=pp, dp=dp, fsdp=fsdp, ep=ep,
         micro_batch=micro_batch, schedule=schedule, interleave=interleave, split=split,
         sharding=chosen[0], sequence_parallel=chosen[1].astype(np.bool_), cp_mode=chosen[2],
-        recompute=chosen[3], offload=np.zeros(count, dtype=np.int64),
+        recompute=chosen[3], offload=chosen[4],
         order=np.broadcast_to(np.asarray(order, dtype=np.int64), (count,)).copy(),
         clock=np.ones(count),
     )  # fmt: skip
@@ -51,7 +52,8 @@ def table(rows: Sequence[Row], order: int | Sequence[int] = DEFAULT_ORDER) -> Pl
 
 def plainest(mesh: Mesh, sharding: int = DDP) -> Row:
     """A plan on a mesh with the first of every choice, for rules that look at the mesh alone."""
-    return (*mesh, 1, code_of_schedule("1f1b"), 1, 0), (sharding, mesh[0] > 1, RING, NO_RECOMPUTE)
+    node = *mesh, 1, code_of_schedule("1f1b"), 1, 0
+    return node, (sharding, mesh[0] > 1, RING, NO_RECOMPUTE, 0)
 
 
 def kept(rows: list[T], holds: Iterable[bool], name: str, counts: Counts) -> list[T]:
@@ -110,6 +112,6 @@ def row_of(plans: PlanTable, at: int = 0) -> Row:
     """A plan of a table."""
     columns = [int(getattr(plans, name)[at]) for name in (*NODE, *CHOICE)]
     tp, cp, pp, dp, fsdp, ep, micro_batch, schedule, interleave, split = columns[:10]
-    sharding, spread, mode, recompute = columns[10:]
+    sharding, spread, mode, recompute, offload = columns[10:]
     node = tp, cp, pp, dp, fsdp, ep, micro_batch, schedule, interleave, split
-    return node, (sharding, bool(spread), mode, recompute)
+    return node, (sharding, bool(spread), mode, recompute, offload)

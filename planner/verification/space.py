@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from planner.frameworks.rules import Demand, applicable, fits_layers, heads_exchange
+from planner.frameworks.rules import (
+    Demand,
+    applicable,
+    fits_layers,
+    heads_exchange,
+    offloads_allowed,
+)
 from planner.plan import (
     ALL_TO_ALL,
     BY_COST,
@@ -41,6 +47,9 @@ from planner.verification.rows import (
     table,
     thin,
 )
+
+Judge = tuple[str, Callable[[PlanTable], Any]]
+"""A rule by name, and which plans obey it."""
 
 
 class Space(Meshes):
@@ -130,7 +139,7 @@ class Space(Meshes):
     # Plans.
 
     def plans(self, nodes: Iterable[Node]) -> tuple[list[Row], Counts]:
-        """Every plan on some partial plans that the rules allow, whatever its memory."""
+        """Every plan on some partial plans that the rules allow, all of it on the chip."""
         counts, rows = Counts(), []
         for node in nodes:
             for choice in self.choices(node):
@@ -139,22 +148,37 @@ class Space(Meshes):
                     rows.append((node, choice))
                 else:
                     counts["fixed"] += 1
-        left, plans = np.arange(len(rows)), table(rows)
-        judges: list[tuple[str, Callable[[PlanTable], Any]]] = [
+        rules: list[Judge] = [
             (rule.name, partial(rule.holds, self.model))
             for rule in applicable(self.model.framework)
         ]
-        judges += [
+        return self._judged(rows, [*rules, *self._of_targets()], counts), counts
+
+    def moved(self, rows: Iterable[Row], mask: int, counts: Counts) -> list[Row]:
+        """Plans with parts on the host, where the rules about that allow it; `counts` grows."""
+        there = [(node, (*choice[:4], mask)) for node, choice in rows]
+        allowed = offloads_allowed(self.model, table(there))
+        found = [row for row, good in zip(there, allowed.tolist(), strict=True) if good]
+        counts["considered"] += len(found)
+        return self._judged(found, self._of_targets(), counts)
+
+    def _of_targets(self) -> list[Judge]:
+        """What targets demand of plans, whatever their order."""
+        return [
             (demand.name, demand.holds)
             for demand in self.asked.demands
             if not demand.rule.of_order and not demand.rule.of_job
         ]
+
+    def _judged(self, rows: list[Row], judges: Sequence[Judge], counts: Counts) -> list[Row]:
+        """The plans that obey some rules, and run in some order; `counts` grows by the others."""
+        left, plans = np.arange(len(rows)), table(rows)
         for name, holds in judges:
             good = np.flatnonzero(holds(plans))
             if len(good) < len(left):
                 counts[name] += len(left) - len(good)
                 left, plans = left[good], plans.take(good)
-        return self._ordered([rows[at] for at in left.tolist()], counts), counts
+        return self._ordered([rows[at] for at in left.tolist()], counts)
 
     def choices(self, node: Node) -> Iterator[Choice]:
         """Every sharding, exchange and recomputation on a partial plan that are different plans."""
@@ -170,7 +194,8 @@ class Space(Meshes):
             if (code == ZERO3 and fsdp * cp > 1)
             or (code != ZERO3 and fsdp == 1 and (code == 0 or dp * cp > 1))
         ]
-        return product(shardings, spread, modes, self.recomputes())
+        for chosen in product(shardings, spread, modes, self.recomputes()):
+            yield *chosen, 0
 
     def recomputes(self) -> tuple[int, ...]:
         """Recomputations that differ: selective where it drops anything, or alone is asked for."""
@@ -184,7 +209,7 @@ class Space(Meshes):
 
     def _chosen(self, node: Node, choice: Choice) -> bool:
         """Whether a choice is one that the user allows, where it means anything."""
-        allows, (sharding, spread, mode, recompute) = self.asked.allows, choice
+        allows, (sharding, spread, mode, recompute, _) = self.asked.allows, choice
         tp, cp = node[:2]
         if not (allows("sharding", sharding) and allows("recompute", recompute)):
             return False

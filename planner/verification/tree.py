@@ -62,9 +62,10 @@ def checked_tree(case: Case) -> Tree:
 
 def _check_no_memory(case: Case, meshes: set[Mesh]) -> None:
     """No plan fits on the meshes that are left out for memory."""
-    rows, _ = case.space.plans(case.space.nodes(meshes)[0])
-    case.refuse_fitting(rows, "nodes.no_memory", "fits in memory")
-    case.checked["plans on meshes without memory"] = len(rows)
+    fits, counts = case.plans(case.space.nodes(meshes)[0])
+    if fits:
+        raise Fault(f"nodes.no_memory: a plan of {words(fits[0][0])} fits in memory")
+    case.checked["plans on meshes without memory"] = counts["considered"]
 
 
 def checked_bounds(case: Case, tree: Tree) -> FloatArray:
@@ -95,7 +96,7 @@ def _check_recompute(case: Case, nodes: Sequence[Node], recompute: Sequence[int]
     """No plan fits that recomputes less than the bounds of its node assume."""
     pairs = zip(nodes, recompute, strict=True)
     least = {node: code for node, code in pairs if code > NO_RECOMPUTE}
-    every, _ = case.space.plans(least)
-    rows = [row for row in every if row[1][3] < least[row[0]]]
-    case.refuse_fitting(rows, "nodes", "recomputes less than its bound assumes")
-    case.checked["plans that would recompute less"] = len(rows)
+    for node, choice in case.plans(least)[0]:
+        if choice[3] < least[node]:
+            raise Fault(f"nodes: a plan of {words(node)} recomputes less than its bound assumes")
+    case.checked["bounds that assume recomputation"] = len(least)

@@ -11,6 +11,7 @@ from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.base.version import __version__
 from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS
+from planner.plan.plan import offload_names
 from planner.question.files.plan_text import asked_of, plan_fields
 from planner.question.request import Request
 from planner.question.resolved import resolve
@@ -197,6 +198,7 @@ def _choices(inner: Inner, node: IntArray, rows: IntArray) -> list[list[Any]]:
         plans.sequence_parallel.tolist(),
         [CP_MODES[code] for code in plans.cp_mode.tolist()],
         [RECOMPUTES[code] for code in plans.recompute.tolist()],
+        ["+".join(offload_names(mask)) for mask in plans.offload.tolist()],
         strict=True,
     )
     return [list(row) for row in columns]
