@@ -28,6 +28,7 @@ from planner.results.result import EvaluateResult, SolveResult
 from planner.search.uniform.engine import UniformSpace
 
 if TYPE_CHECKING:  # a question loads its own space alone: the rest is much of a short command
+    from planner.search.space import Trail
     from planner.search.uneven.front import OnPoint
     from planner.search.uniform.session import Session
 
@@ -95,6 +96,7 @@ def solve_request(
     origin: Origin = ARGUMENTS,
     on_point: OnPoint | None = None,
     session: Session | None = None,
+    trail: Trail | None = None,
 ) -> SolveResult:
     """`solve` for a validated request.
 
@@ -105,6 +107,8 @@ def solve_request(
         on_point: With uneven stages called with (plan, seconds, joules) of every point of the
             front that is proved.
         session: See `solve`.
+        trail: Where what a search over uniform plans did with every node is kept, for a
+            certificate; None: nowhere.
 
     Raises:
         InputError: The question cannot be asked as it is.
@@ -116,7 +120,7 @@ def solve_request(
         found = solve_request(asked, on_progress, origin, on_point, session)
         return with_run_noted(request, origin, run, found)
     log(__name__, INFO, "solve", model=request.model, hardware=request.hardware)
-    result = solved(request, on_progress, origin, on_point, session)
+    result = solved(request, on_progress, origin, on_point, session, trail)
     log(
         __name__, INFO, "solved", status=result.status, objective=result.objective,
         bound=result.bound, gap=result.gap, seconds=result.candidates.seconds,
@@ -134,6 +138,7 @@ def solved(
     origin: Origin,
     on_point: OnPoint | None,
     session: Session | None = None,
+    trail: Trail | None = None,
 ) -> SolveResult:
     """The answer as the search has it, whether changes of the question move it or not.
 
@@ -178,7 +183,7 @@ def solved(
         return solve_uneven(resolved, space, allocation.losses, started, on_progress, on_point)
     from planner.answers.spaces.uniform import solve_uniform  # noqa: PLC0415  (start-up)
 
-    return solve_uniform(resolved, space, allocation.losses, started, on_progress)
+    return solve_uniform(resolved, space, allocation.losses, started, on_progress, trail)
 
 
 def _allocation(resolved: Resolved, origin: Origin) -> Allocation:

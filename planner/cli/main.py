@@ -38,6 +38,7 @@ app = typer.Typer(
         export="export:export",
         targets="targets:targets",
         check="check:check",
+        verify="verify:verify",
         fleet="fleet:fleet",
         sweep="sweep:app",
         feasible="feasible:feasible",

@@ -64,6 +64,15 @@ def solve(
         option("Draw front, breakdown, memory per stage and mesh: .svg, .png or .html.", OUTPUT),
     ] = None,
     trace: Trace = None,
+    certificate: Annotated[
+        Path | None,
+        option(
+            "Write the proof, every node of the search with its bound, as .json for planner verify "
+            "(uniform plans on one machine).",
+            OUTPUT,
+            metavar="FILE",
+        ),
+    ] = None,
     show: ShowSolve = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -78,6 +87,8 @@ def solve(
       planner solve --model llama3-8b --hardware mi300x --chips 8 -o mi300x.yaml
 
       planner solve job.yaml --chips 2048 --json
+
+      planner solve --model llama3-8b --hardware mi300x --chips 8 --certificate cert.json
 
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
         --runnable-in {target}
@@ -114,9 +125,14 @@ def solve(
     if batches := batches_of(asked, batch_range):
         vary = [*(vary or []), batches]
     if vary:
-        one = {"output": output, "pareto": pareto, "trace": trace, "show": show, "quiet": quiet}
+        one = {
+            "output": output, "pareto": pareto, "trace": trace, "certificate": certificate,
+            "show": show, "quiet": quiet,
+        }  # fmt: skip
         varied(job_file, asked, vary, plot, one, as_json=as_json)
         return
-    outputs = Outputs(plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace)
+    outputs = Outputs(
+        plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace, certificate=certificate
+    )
     sections = shown_sections(show, SOLVE, quiet=quiet, as_json=as_json)
     answered(job_file, asked, outputs, sections, quiet=quiet, as_json=as_json)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from planner.question.resolved import Resolved
     from planner.results.plan import PlanResult
     from planner.results.result import SolveResult
+    from planner.search.space import Trail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +37,22 @@ class Outputs:
         pareto: The front.
         plot: Pictures of the front and of the best plan; as .html the whole report.
         trace: The simulated pipeline of the best plan.
+        certificate: The proof.
     """
 
     plan: Path | None
     pareto: tuple[Path, ...]
     plot: Path | None
     trace: Path | None
+    certificate: Path | None = None
+
+    def trail(self) -> Trail | None:
+        """Where the search keeps what a certificate needs; None: none is asked for."""
+        if self.certificate is None:
+            return None
+        from planner.search.space import Trail  # noqa: PLC0415  (few ask)
+
+        return Trail()
 
     def check(self, job_file: Path | None, request: Request) -> None:
         """Finds out before the search whether its answer can be written, each file once, no input.
@@ -60,6 +71,10 @@ class Outputs:
         check_picture(self.plot)
         if self.trace is not None:
             check_trace_ending(self.trace)
+        if self.certificate is not None:
+            from planner.answers.files.certificate import check_covered  # noqa: PLC0415  (few ask)
+
+            check_covered(request, self.certificate)
         wanted = self._wanted()
         check_writable(*(path for _, path in wanted))
         _check_distinct(wanted, _inputs(job_file, request))
@@ -70,7 +85,7 @@ class Outputs:
     def _wanted(self) -> list[tuple[str, Path]]:
         """Flags and files."""
         wanted = [("output", self.plan), *(("pareto", path) for path in self.pareto)]
-        wanted += [("plot", self.plot), ("trace", self.trace)]
+        wanted += [("plot", self.plot), ("trace", self.trace), ("certificate", self.certificate)]
         return [(flag, path) for flag, path in wanted if path is not None]
 
     def missing(self, result: SolveResult) -> list[str]:
@@ -80,7 +95,8 @@ class Outputs:
             f"{flag}: {one_line(str(path))} is not written: "
             f"{drawn.get(flag, 'nothing to write')}, there is no plan"
             for flag, path in self._wanted()
-            if result.best is None and not (flag == "pareto" and result.front)
+            if result.best is None and flag != "certificate"
+            if not (flag == "pareto" and result.front)
         ]
 
     def numbered(self, number: int) -> Outputs:
@@ -89,21 +105,33 @@ class Outputs:
         def of(path: Path) -> Path:
             return path.with_name(f"{path.stem}-{number}{path.suffix}") if path.name else path
 
-        plan, plot, trace = (
-            None if p is None else of(p) for p in (self.plan, self.plot, self.trace)
+        plan, plot, trace, certificate = (
+            None if p is None else of(p)
+            for p in (self.plan, self.plot, self.trace, self.certificate)
         )
-        return Outputs(plan=plan, pareto=tuple(map(of, self.pareto)), plot=plot, trace=trace)
+        pareto = tuple(map(of, self.pareto))
+        return Outputs(plan=plan, pareto=pareto, plot=plot, trace=trace, certificate=certificate)
 
-    def write(self, request: Request, result: SolveResult) -> None:
-        """Writes the files that were asked for: all of them or none; nothing without a plan.
+    def write(self, request: Request, result: SolveResult, trail: Trail | None = None) -> None:
+        """Writes the files that were asked for: all or none; without a plan the proof alone.
+
+        Args:
+            request: The question.
+            result: Its answer.
+            trail: Of its search, where the proof is asked for.
 
         Raises:
             InputError: A file cannot be written, or the plan cannot be simulated.
         """
-        write_all(self.texts(request, result))
+        texts = self.texts(request, result)
+        if self.certificate is not None and trail is not None:
+            from planner.answers.files.certificate import certificate_text  # noqa: PLC0415  (few ask)
+
+            texts[self.certificate] = certificate_text(request, trail, result)
+        write_all(texts)
 
     def texts(self, request: Request, result: SolveResult) -> dict[Path, str | bytes]:
-        """What is written, by file.
+        """What is written of an answer, by file.
 
         Raises:
             InputError: The plan cannot be simulated.

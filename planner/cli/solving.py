@@ -40,10 +40,11 @@ def answered(
         answered_run(job_file, request, origin, outputs, sections, quiet=quiet, as_json=as_json)
         return
     outputs.check(job_file, request)
+    trail = outputs.trail()
     on_point = _say_point if not (as_json or quiet) and sys.stderr.isatty() else None
     with progress_bar(wanted=not (as_json or quiet)) as on_progress:
-        result = solve_request(request, on_progress, origin, on_point)
-    outputs.write(request, result)
+        result = solve_request(request, on_progress, origin, on_point, trail=trail)
+    outputs.write(request, result, trail)
     if as_json:
         print_json(result.to_dict())
     else:

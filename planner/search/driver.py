@@ -25,7 +25,7 @@ from planner.search.columns import BOTH, Columns
 from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.rounding import SAME
-from planner.search.space import LABEL, Holder, KnownPlans, Labelled, Space
+from planner.search.space import LABEL, Holder, KnownPlans, Labelled, Space, Trail
 from solvers.frontier import apart
 from solvers.mesh import FrontSolution, Opened, RunningFront, search_front
 from solvers.solution import Status
@@ -71,10 +71,11 @@ class Driver:
 
     Args:
         on_progress: Called with (what, done, of).
+        trail: Where what happens to every node is kept; None: nowhere.
     """
 
-    def __init__(self, on_progress: Progress | None = None) -> None:
-        self.columns, self.on_progress = BOTH, on_progress
+    def __init__(self, on_progress: Progress | None = None, trail: Trail | None = None) -> None:
+        self.columns, self.on_progress, self.trail = BOTH, on_progress, trail
         self.front = RunningFront(len(BOTH), LABEL)
         self._holders: dict[int, Labelled] = {}
         self._opened = self._spaces = 0
@@ -117,14 +118,19 @@ class Driver:
         number, space = self._opened, self._spaces
         self._opened += 1
         self._holders[number] = holder
+        looked: list[IntArray] = []
 
         def opened(chosen: IntArray) -> Opened:
+            if self.trail is not None:
+                looked.append(chosen)
             found = holder.open(chosen, number)
             count, plan, *rest = found.labels.T
             labels = [np.full_like(plan, space), nodes[plan], plan, *rest, count]
             return replace(found, labels=np.stack(labels, axis=1))
 
         inner = search_front(corners, opened, self.front, batch=at_a_time, deadline=deadline)
+        if self.trail is not None:
+            self.trail.within(holder, nodes, corners, looked)
         used = set(self.front.labels[:, -1].tolist())
         self._holders = {at: held for at, held in self._holders.items() if at in used}
         return inner
@@ -186,14 +192,21 @@ class Driver:
                 share = (done, nodes) if of == 1 else (1000 * at + 1000 * done // nodes, 1000 * of)
                 self.on_progress(space.noun if of == 1 else "machines", *share)
 
+        def opened(chosen: IntArray) -> Opened:
+            if self.trail is not None:
+                self.trail.opened(chosen)
+            return space.open(chosen, self)
+
         if not len(self.front.points):
             self.columns, self.front = space.columns, space.front()
         solution = None
         self._spaces += 1
         for corners in space.passes(self.front):
+            if self.trail is not None:
+                self.trail.begin(space, corners)
             solution = search_front(
                 corners,
-                lambda chosen: space.open(chosen, self),
+                opened,
                 self.front,
                 batch=space.at_a_time,
                 seeds=space.seeds,
@@ -201,6 +214,8 @@ class Driver:
                 deadline=space.deadline,
                 on_progress=progress,
             )
+            if self.trail is not None:
+                self.trail.end(solution)
             if space.closed(solution):
                 break
         return solution

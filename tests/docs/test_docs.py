@@ -161,7 +161,15 @@ def _after_its_files(line: str) -> tuple[bool, bool]:
     """Last what reads a plan or a local calibration that another example writes."""
     reads = any(
         word in line
-        for word in ("evaluate", "explain", "compare", "planner report", "planner export", "check")
+        for word in (
+            "evaluate",
+            "explain",
+            "compare",
+            "planner report",
+            "planner export",
+            "check",
+            "verify",
+        )
     )
     return reads, "--calibration" in line or ("sweep" in line and "sweep run" not in line)
 
@@ -219,7 +227,7 @@ def known_flags() -> frozenset[str]:
     """The flags of all commands, as their help texts say them."""
     known: set[str] = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
-                    ("measure",), ("check",),
+                    ("measure",), ("check",), ("verify",),
                     ("explain",), ("compare",), ("ridgeline",), ("report",),
                     ("goodput",),
                     ("sweep", "run"), ("sweep", "status"), ("sweep", "table"), ("sweep", "plot"),

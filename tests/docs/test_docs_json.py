@@ -48,6 +48,8 @@ LINES = [
     "measure --framework megatron --model llama3-8b --hardware h100-sxm5-80 --chips 8 -o other "
     "--json",
     "calibrate --measurements measurements --json",
+    "solve --model gpt3-125m --hardware h100-sxm5-80 --chips 4 --certificate cert.json --json",
+    "verify cert.json --json",
     "check plan.yaml --log train.log --json",
     "check plan.yaml --log slow.log --json",
     "export plan.yaml --chakra traces --json",

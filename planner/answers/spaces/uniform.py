@@ -43,6 +43,7 @@ from planner.search.infeasible.remedies import first_possible
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.rounding import SAME
+from planner.search.space import Trail
 from planner.search.ties import Ties
 from planner.search.uniform.engine import UniformSpace, least_memory, searched
 from solvers.solution import Status
@@ -54,6 +55,7 @@ def solve_uniform(
     losses: tuple[str, ...],
     started: float,
     on_progress: Progress | None,
+    trail: Trail | None = None,
 ) -> SolveResult:
     """The best plan whose stages are equal, and the exact front of the objectives asked for.
 
@@ -63,14 +65,15 @@ def solve_uniform(
         losses: What the cluster gives away at this number of chips.
         started: `time.perf_counter` value at which the work began.
         on_progress: Called with (what, done, of).
+        trail: Where what the proof did with every node is kept; None: nowhere.
     """
     minimized, setting = resolved.request.minimized, setting_of(resolved, losses, started)
     prover = replace(space, columns=prover_of(minimized, space.columns))
     apart = minimized.of_memory or prover.columns != space.columns
-    proof = least_memory(space) if minimized.of_memory else searched(prover, on_progress)
+    proof = least_memory(space) if minimized.of_memory else searched(prover, on_progress, trail)
     if len(proof.points) == 0:
         if (other := _instead(resolved, space, proof)) is not None:
-            return solve_uniform(resolved, other, losses, started, on_progress)
+            return solve_uniform(resolved, other, losses, started, on_progress, trail)
         certificate = Certificate(status=proof.status.value, objective_name=minimized.name)
         asked = UniformReasons(searched=space, chips=space.chips[-1], found=proof)
         why = diagnose(asked) if proof.status is Status.INFEASIBLE else None

@@ -170,7 +170,7 @@ SEARCH_FIELDS = (
         kind="texts",
         default=(),
         default_text="the record's",
-        page="model/search.md#machines",
+        page="model/machines.md#machines",
     ),
     Asked(
         name="scale",

@@ -27,7 +27,7 @@ from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
-from planner.search.space import LABEL, Space
+from planner.search.space import LABEL, Space, Trail
 from planner.search.uniform.batch import (
     Batch,
     OpenedBatch,
@@ -233,11 +233,13 @@ class UniformSpace(Space):
 _CANDIDATES = ("considered", "bound", "left", "evaluated")
 
 
-def searched(space: UniformSpace, on_progress: Progress | None = None) -> Found:
-    """A search of its own through a space, or what the session has of its like."""
+def searched(
+    space: UniformSpace, on_progress: Progress | None = None, trail: Trail | None = None
+) -> Found:
+    """A search of its own through a space, or what the session has of its like; see `Driver`."""
 
     def search() -> tuple[Found, Nodes | None, OpenedBatch | None]:
-        found = Driver(on_progress).run(space)
+        found = Driver(on_progress, trail).run(space)
         return found, space.last, space.first
 
     found, space.last, space.first = space.recalled("search", search)

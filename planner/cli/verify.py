@@ -1,0 +1,51 @@
+"""`planner verify`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planner.cli.options import AsJson
+from planner.cli.output import print_json
+
+
+def verify(
+    certificate: Annotated[
+        Path, typer.Argument(help="Written by planner solve --certificate.", metavar="FILE")
+    ],
+    *,
+    every: Annotated[
+        bool,
+        typer.Option("--every", help="Cost every plan of closed nodes too: no bound is believed."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Checks the proof of an answer with code that shares nothing with the search.
+
+    Lists the space of the question in plain loops, and computes all bounds and figures again.
+
+    Exit codes: 0 the proof holds, 1 it does not (with the first fault), 2 no certificate.
+
+    Examples:
+      planner verify cert.json
+
+      planner verify cert.json --every --json
+    """
+    from planner.base.files import read_bytes  # noqa: PLC0415  (not for --help)
+    from planner.verification.checking import verify as checked  # noqa: PLC0415  (numpy)
+    from planner.verification.document import LARGEST_BYTES  # noqa: PLC0415  (pydantic)
+
+    found = checked(read_bytes(certificate, LARGEST_BYTES), str(certificate), every=every)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        from planner.report.tables.tables import print_view  # noqa: PLC0415  (only for people)
+        from planner.report.tables.verdict import verdict_view  # noqa: PLC0415
+
+        print_view(verdict_view(found))
+    if not found.verified:
+        print(f"error: {certificate} is refused: {found.fault}", file=sys.stderr)
+        raise typer.Exit(1)

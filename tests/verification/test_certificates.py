@@ -1,0 +1,161 @@
+"""Certificates that hold, of several kinds of questions; what is written and what is refused."""
+
+import itertools
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import verification.conftest as shared
+from cli.command import planner
+from support.cases import each
+
+from planner.answers.api import solve_request
+from planner.answers.files.certificate import certificate_text
+from planner.base.errors import InputError
+from planner.question.request import request_from
+from planner.search.driver import Driver
+from planner.search.space import Trail
+from planner.verification.checking import verify
+from planner.verification.document import seal
+
+JOBS: list[dict[str, Any]] = [
+    {"model": "mixtral-8x7b", "hardware": "gb200-nvl72", "chips": 8, "objective": "energy"},
+    {"model": "llama2-7b", "chips": 8, "placement": "all", "framework": "textbook"},
+    {"model": "gpt3-175b", "hardware": "h100-sxm5-80", "chips": 8},
+    {**shared.JOB, "chips": 24, "framework": "jax"},  # which has plans on 16
+    {"model": "llama3-8b", "hardware": "mi300x", "chips": "4..8", "objective": "edp"},
+    {
+        "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 8, "framework": "torchtitan",
+        "max_power": 12e3, "max_oom_risk": 0.05, "fix": {"pp": ["1", "2"]},
+    },
+    {
+        "model": "llama2-13b", "chips": 256, "batch_tokens": 3e6, "assumptions": "roofline",
+        "mfu": 0.4, "axes": ["fsdp", "tp"], "min_mfu": 0.1,
+    },
+]  # fmt: skip
+
+
+@each("job", JOBS)
+def test_certificates_of_questions_hold(job: dict[str, Any]) -> None:
+    verdict = verify(shared.certificate_of(**job))
+    assert verdict.verified, verdict.fault
+    assert verdict.checked["meshes"] > 0
+
+
+def test_a_certificate_says_what_the_answer_says(certificate: dict[str, Any]) -> None:
+    answer = solve_request(request_from(shared.JOB))
+    assert certificate["claim"]["objective"] == answer.objective
+    assert certificate["claim"]["bound"] == answer.bound
+    assert [point["step_time_s"] for point in certificate["front"]] == [
+        plan.step_time_s for plan in answer.front
+    ]
+    assert certificate["counts"]["plans"] == answer.candidates.counts["plans"]
+    assert certificate["sha256"] == seal(certificate)
+
+
+def test_costing_every_plan_needs_no_bound(certificate: dict[str, Any]) -> None:
+    text = json.dumps(certificate)
+    few, every = verify(text), verify(text, every=True)
+    assert every.verified
+    assert every.checked["candidates costed"] > few.checked["candidates costed"]
+    assert len(every.trusted) < len(few.trusted)
+
+
+EXPERTS = {"model": "mixtral-8x7b", "hardware": "gb200-nvl72", "chips": 16, "batch_tokens": 2**18}
+
+
+@each("ticks, status", [(12.0, "time_limit"), (15.0, "feasible"), (18.0, "optimal")])
+def test_what_was_found_in_time_is_certified_with_its_gap(ticks: float, status: str) -> None:
+    clock = itertools.count()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(time, "perf_counter", lambda: float(next(clock)))
+        text = shared.certificate_of(**EXPERTS, time_limit=ticks)
+    found = json.loads(text)
+    assert found["claim"]["status"] == status
+    assert found["nodes"]["waiting"]
+    assert not found["claim"]["front_complete"]
+    verdict = verify(text)
+    assert verdict.verified, verdict.fault
+
+
+def test_without_a_trail_nothing_is_kept() -> None:
+    assert Driver().trail is None
+
+
+def test_a_search_that_no_certificate_covers_is_refused() -> None:
+    request, trail = (
+        request_from({**shared.JOB, "model": "opt-6.7b", "framework": "nanotron"}),
+        Trail(),
+    )
+    answer = solve_request(request, trail=trail)
+    with pytest.raises(InputError, match="ask for these with --runnable-in any"):
+        certificate_text(request, trail, answer)
+
+
+ASKED = [f"--{name.replace('_', '-')}={value}" for name, value in shared.JOB.items()]
+
+
+@each(
+    "flags, said",
+    [
+        (["--layout", "uneven"], "stages that differ"),
+        (["--offload"], "--offload"),
+        (["--front", "time,energy,memory"], "fronts of time and energy"),
+        (["--objective", "memory"], "not memory"),
+        (["--pes", "64,132", "--total-pes", "2112"], "one machine"),
+        (["--vary", "memory.bandwidth=1x,2x"], "is about one answer"),
+    ],
+)
+def test_questions_that_no_certificate_covers_are_refused_first(
+    flags: list[str], said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "cert.json"
+    found = planner("solve", *ASKED, *flags, "--certificate", path)
+    assert found.code == 2
+    assert said in found.mistakes[0]
+    assert not path.exists()
+
+
+def test_commands_write_and_check_a_certificate(tmp_path: Path) -> None:
+    path = tmp_path / "cert.json"
+    assert planner("solve", *ASKED, "--certificate", path, "--quiet").code == 0
+    found = planner("verify", path)
+    assert found.code == 0
+    assert "verified" in found.out
+    document = json.loads(path.read_text())
+    document["claim"]["gap"] = 0.01
+    path.write_text(json.dumps(document))
+    refused = planner("verify", path, "--json")
+    assert refused.code == 1
+    assert refused.document["fault"] == "sha256: the seal is not that of the content"
+    assert refused.mistakes == [f"{path} is refused: sha256: the seal is not that of the content"]
+
+
+@each(
+    "content, said",
+    [
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[1]", "no field 'certificate'"),
+        ("{}", "no field 'certificate'"),
+        ('{"certificate": 2}', "format 2"),
+        ('{"certificate": 1}', "question: is missing"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_other_files_are_no_certificates(content: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "cert.json"
+    path.write_text(content)
+    found = planner("verify", path)
+    assert found.code == 2
+    assert said in found.mistakes[0]
+
+
+def test_a_file_of_another_ending_is_refused_first(tmp_path: Path) -> None:
+    found = planner("solve", *ASKED, "--certificate", tmp_path / "cert.txt")
+    assert found.code == 2
+    assert found.mistakes == [
+        f"certificate: {tmp_path / 'cert.txt'}: a certificate is written as .json"
+    ]
