@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,15 @@ from planner.cli.launching import (
     question_of,
     with_improvements,
     with_launch,
+)
+from planner.cli.operation_clocks import (
+    AskedClocks,
+    Clocks,
+    Frequencies,
+    SwitchingTime,
+    asked_clocks,
+    check_apart,
+    clocks_found,
 )
 from planner.cli.options import AsJson
 from planner.cli.output import print_json, schedules_bar
@@ -67,6 +77,8 @@ def evaluate(
     launched: dict[str, Any],
     asked: dict[str, Any],
     improve: Improve = False,
+    clocks: Clocks = None,
+    switching_time: SwitchingTime = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -74,6 +86,7 @@ def evaluate(
         ),
     ] = None,
     trace: TraceFile = None,
+    frequencies: Frequencies = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -106,11 +119,14 @@ def evaluate(
 
       planner evaluate plan.yaml --plot plan.svg --trace trace.json
 
+      planner evaluate plan.yaml --clocks per-operation --frequencies frequencies.py
+
       {examples}
     """
     launch = LaunchFlags(source=source, given=launched)
     check_improve(improve, launch, quiet=quiet)
-    files = _Files(plan=plan_file, plot=plot, trace=trace, output=output)
+    wanted = asked_clocks(clocks, switching_time, frequencies)
+    files = _Files(plan=plan_file, plot=plot, trace=trace, output=output, clocks=wanted)
     _check_files(files, "the plan file" if source is None else "the file")
     sections = shown_sections(show, EVALUATE, quiet=quiet, as_json=as_json)
     question = question_of(plan_file, row, launch, asked)
@@ -134,6 +150,7 @@ class _Files:
     plot: Path | None
     trace: Path | None
     output: Path | None
+    clocks: AskedClocks | None
 
 
 def _asking(question: Question, files: _Files, row: str | None, asked: Mapping[str, Any]) -> Asking:
@@ -166,11 +183,17 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
         from planner.question.kinds.pools import check_no_pictures  # noqa: PLC0415
         from planner.question.pools import resolve_pools  # noqa: PLC0415
 
-        check_no_pictures({"plot": files.plot, "trace": files.trace, "output": files.output})
+        asked = None if files.clocks is None else files.plan
+        check_no_pictures(
+            {"plot": files.plot, "trace": files.trace, "output": files.output, "clocks": asked}
+        )
         return evaluate_pools(resolve_pools(request, origin), plan, question.assumed)
     with schedules_bar(wanted=not quiet):
         resolved = resolve(request, origin, plan.chips)
         result = question.with_launch(evaluate_plan(resolved, plan, question.assumed))
+    if files.clocks is not None:
+        found = clocks_found(resolved, result.result.plan, files.clocks, quiet=quiet)
+        result = replace(result, clocks=found)
     write_all(_texts(result, resolved, files))
     return result
 
@@ -186,6 +209,8 @@ def _check_files(files: _Files, read: str) -> None:
             raise InputError(f"{name}: {path} is {read} that is read; name another")
     if files.plot is not None and files.output is not None and same_path(files.plot, files.output):
         raise InputError(f"output: {files.output} is where --plot goes; name another")
+    if files.clocks is not None and files.clocks.file is not None:
+        check_apart(files.clocks.file, files.plan)
     if files.trace is not None:
         check_trace(files.trace, {"plan": files.plan}, written)
 
@@ -196,7 +221,14 @@ def _texts(result: EvaluateResult, resolved: Resolved, files: _Files) -> dict[Pa
     if files.plot is not None:
         texts[files.plot] = _drawn(result, resolved, files.plot)
     if files.trace is not None:
-        texts[files.trace] = trace_content(files.trace, resolved, result.result.plan)
+        plan = result.result.plan
+        texts[files.trace] = trace_content(files.trace, resolved, plan, result.clocks)
+    if files.clocks is not None and files.clocks.file is not None and result.clocks is not None:
+        from planner.search.operations.frequencies import frequency_plan  # noqa: PLC0415  (few ask)
+
+        about = f"Clocks of {files.plan.name}, by planner evaluate --clocks per-operation"
+        chip = resolved.cost.chip
+        texts[files.clocks.file] = frequency_plan(result.clocks, chip, about)
     if files.output is not None:
         from planner.question.files.plan_text import plan_text  # noqa: PLC0415  (numpy; not for --help)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from planner.cost.timeline import Timeline
     from planner.plan import Plan
     from planner.question.resolved import Resolved
+    from planner.results.operation_clocks import OperationClocks
 
 TRACES = (".json", ".json.gz")
 PICTURES = (".svg", ".png", ".html")
@@ -63,13 +64,16 @@ def check_trace_ending(path: Path) -> None:
         load_resvg("trace")
 
 
-def trace_content(path: Path, resolved: Resolved, plan: Plan) -> str | bytes:
+def trace_content(
+    path: Path, resolved: Resolved, plan: Plan, clocks: OperationClocks | None = None
+) -> str | bytes:
     """What the file holds: the simulated step of a plan; for `planner.base.files.write_all`.
 
     Args:
         path: A name that `check_trace_ending` lets pass.
         resolved: The job on its machine.
         plan: The plan, within the machine's limit of the clock.
+        clocks: Of its operations, where they have their own.
 
     Raises:
         InputError: The plan cannot be simulated.
@@ -78,7 +82,12 @@ def trace_content(path: Path, resolved: Resolved, plan: Plan) -> str | bytes:
 
     if problem := why_not_simulated(resolved.cost, plan):
         raise InputError(f"trace: {problem}")
-    timeline = timeline_of(resolved.cost, plan)
+    if clocks is None:
+        timeline = timeline_of(resolved.cost, plan)
+    else:
+        from planner.search.operations.timeline import clocked_timeline  # noqa: PLC0415  (few ask)
+
+        timeline = clocked_timeline(resolved.cost, plan, clocks)
     if path.name.lower().endswith(TRACES):
         return _trace(path, resolved, plan, timeline)
     from planner.report.charts.timeline import timeline_picture  # noqa: PLC0415

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from planner.base.errors import ExitCode
 from planner.cli.options import AsJson
 from planner.cli.output import print_json
 
@@ -48,4 +49,4 @@ def verify(
         print_view(verdict_view(found))
     if not found.verified:
         print(f"error: {certificate} is refused: {found.fault}", file=sys.stderr)
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.CHECK_FAILED)

@@ -40,6 +40,7 @@ WITHOUT_PLAN = ("pools", "stages", "machines", "candidates", "assumed")
 """Those that do not come with every plan, or without one too."""
 EVALUATE: Mapping[str, str] = {
     **_OF_A_PLAN,
+    "clocks": "what a clock for every operation saves (--clocks per-operation)",
     "run": SOLVE["run"],
     "assumed": SOLVE["assumed"],
     "launch": "settings of a launch that were not read, and what would beat it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from frozen_records import dataclass
 from planner.base.errors import InfeasibleError, TimeLimitError
@@ -21,6 +21,9 @@ from planner.results.parts import Diagnosis, Notes, Question, TrainingRun
 from planner.results.plan import Neighbor, PlanResult, RankedPlan, plan_results
 from planner.results.pool_use import PoolUse
 from planner.results.solved_parts import Candidates, Front, Stages
+
+if TYPE_CHECKING:
+    from planner.results.operation_clocks import OperationClocks
 
 __all__ = [
     "PASSED",
@@ -218,6 +221,7 @@ class EvaluateResult(Shown):
         launch: Of a launch that was read (`planner.frameworks.reading`): its framework (`source`),
             its file, and the settings that are `ignored` and `unknown`; empty for plans.
         pools: Where the job has pools of different chips, what the plan does on each; else empty.
+        clocks: Clocks of its operations, where they were asked for.
         run, facts, notes, question, versions: As in `SolveResult`.
     """
 
@@ -232,6 +236,7 @@ class EvaluateResult(Shown):
     facts: PlanFacts | None = field(default=None, repr=False)
     pools: tuple[PoolUse, ...] = field(default=(), repr=False)
     launch: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    clocks: OperationClocks | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, "versions", "launch")
@@ -252,6 +257,7 @@ class EvaluateResult(Shown):
             **{name: notes[name] for name in ("losses", "defaults", "mfu_convention")},
             "pools": [use.to_dict() for use in self.pools],
             **({"launch": thawed(self.launch)} if self.launch else {}),
+            **({"operation_clocks": self.clocks.to_dict()} if self.clocks else {}),
             "versions": thawed(self.versions),
             "sources": notes["sources"],
         }

@@ -48,13 +48,13 @@ def simulate(orders: Orders, durations: Durations) -> Run:
     if durations.hidden_s is not None:
         hidden = durations.hidden_s[np.minimum(orders.kind, BACKWARD), stage, orders.chunk]
         seconds = np.where(orders.beside, seconds - hidden, seconds)
-    needs = _needs(orders)
+    needs = message_needs(orders)
     joined = np.zeros_like(needs, dtype=bool) if orders.joined is None else orders.joined
     start = np.array(_times(needs.tolist(), seconds.tolist(), joined.tolist(), durations.lag_s))
     return Run(start_s=start, end_s=start + seconds, needs=needs)
 
 
-def _needs(orders: Orders) -> IntArray:
+def message_needs(orders: Orders) -> IntArray:
     """(pp, k) the operation on another chunk that each one waits for, or -1."""
     pp, k = orders.kind.shape
     place = orders.place

@@ -55,6 +55,7 @@ class Timeline:
         fixed_bytes: (pp,) bytes per chip beside saved activations.
         activation_bytes: (pp, v) bytes per chip of the activations of a micro-batch on each chunk
             of the stage.
+        clock: (n,) relative, NaN where none matters; None: those of the plan.
     """
 
     schedule: str
@@ -80,6 +81,7 @@ class Timeline:
     bubbles: bool
     fixed_bytes: FloatArray
     activation_bytes: FloatArray
+    clock: FloatArray | None = None
 
     @property
     def idle_s(self) -> FloatArray:

@@ -56,6 +56,7 @@ def chrome_trace(
         *_gaps(timeline, kept, begin_ns, end_ns),
         *_messages(timeline, kept, begin_ns, end_ns),
         *_memory(timeline, kept, begin_ns, end_ns),
+        *_clocks(timeline, kept, begin_ns),
     ]
     timed.sort(key=lambda event: event["ts"])
     left_out = int((~kept).sum())
@@ -125,14 +126,47 @@ def _operations(
             }
         if kind in (FORWARD, BACKWARD):
             args["message_us"] = round(1e6 * timeline.send_s, 3)
+        look: dict[str, Any] = {}
+        if timeline.clock is not None and not np.isnan(timeline.clock[at]):
+            args["clock"] = float(timeline.clock[at])
+            look["cname"] = _clock_colour(timeline, args["clock"])
         name = _SHORT[kind] + (f"{number}" if number >= 0 else "")
         name += f".{chunk}" if number >= 0 and timeline.interleave > 1 else ""
         events.append(
             _event(
                 "X", name, stage, int(begin_ns[at]),
                 dur=_at(int(end_ns[at] - begin_ns[at])), cat=_category(timeline, kind), args=args,
+                **look,
             )
         )  # fmt: skip
+    return events
+
+
+_COLOURS = ("rail_response", "rail_load", "thread_state_running", "rail_idle", "rail_animation")
+"""Colours of chrome://tracing from the lowest to the highest clock; Perfetto has the counters."""
+
+
+def _clock_colour(timeline: Timeline, clock: float) -> str:
+    """The colour of a clock among those of the step."""
+    assert timeline.clock is not None
+    low, high = np.nanmin(timeline.clock), np.nanmax(timeline.clock)
+    share = (clock - low) / (high - low) if high > low else 1.0
+    return _COLOURS[round(share * (len(_COLOURS) - 1))]
+
+
+def _clocks(timeline: Timeline, kept: BoolArray, begin_ns: IntArray) -> list[dict[str, Any]]:
+    """The clock of every stage, whenever it changes."""
+    if timeline.clock is None:
+        return []
+    events = []
+    for stage in range(timeline.stages):
+        last = -1.0
+        here = timeline.of_stage(stage) & kept & ~np.isnan(timeline.clock)
+        for at in np.flatnonzero(here).tolist():
+            if (clock := float(timeline.clock[at])) != last:
+                name, args = f"clock of stage {stage}", {"clock": clock}
+                events.append(_event("C", name, stage, int(begin_ns[at]), args=args))
+                last = clock
     return events
 
 

@@ -215,10 +215,17 @@ def _row(timeline: Timeline, window: Window, at: int, stage: int) -> list[Mark]:
                 hatch=hatch,
                 words=f"{number}" if number >= 0 else "",
                 detail=_operation_words(timeline, index),
-                faint=max(int(timeline.chunk[index]), 0) % 2 == 1,
+                faint=_faint(timeline, index),
             )
         )
     return marks
+
+
+def _faint(timeline: Timeline, index: int) -> bool:
+    """Whether an operation is lighter: at a clock below the highest, else every second chunk."""
+    if timeline.clock is not None:
+        return bool(timeline.clock[index] < np.nanmax(timeline.clock))
+    return max(int(timeline.chunk[index]), 0) % 2 == 1
 
 
 _VERBS = {
@@ -255,7 +262,9 @@ def _operation_words(timeline: Timeline, index: int) -> str:
         if timeline.interleave > 1:
             what += f", chunk {int(timeline.chunk[index])}"
     begin, end = (float(times[index]) * unit for times in (timeline.start_s, timeline.end_s))
-    return f"stage {stage}: {what}, {begin:.4g} to {end:.4g} {name}"
+    clock = np.nan if timeline.clock is None else timeline.clock[index]
+    at = "" if np.isnan(clock) else f", clock {clock:g}"
+    return f"stage {stage}: {what}, {begin:.4g} to {end:.4g} {name}{at}"
 
 
 def _legend(timeline: Timeline, marks: Sequence[Mark]) -> tuple[Key, ...]:
@@ -305,7 +314,9 @@ def _notes(
         some = [_several(timeline, kind) for kind in passes if _LOOK[kind] in numbered]
         only = f" on {' and '.join(some)}" if len(some) < len(passes) else ""
         notes.append(f"Numbers{only} are micro-batches, from 0.")
-    if timeline.interleave > 1:
+    if timeline.clock is not None:
+        notes.append(f"Lighter operations run below the clock {np.nanmax(timeline.clock):g}.")
+    elif timeline.interleave > 1:
         notes.append(_BOTH_WAYS if schedule_of(timeline.schedule).bidirectional else _CHUNKS)
     if len(windows) > 1:
         left = timeline.makespan_s - sum(window.end_s - window.begin_s for window in windows)

@@ -83,8 +83,22 @@ def evaluate_rows(result: EvaluateResult, asking: Asking | None, room: int) -> G
     more = [more_row(("time", "stages"))] if asking is not None else []
     verdict = "fits" if result.fits else DOES_NOT_FIT
     costs = cost_rows(result.result, result.notes, result.facts, room, verdict)
-    rows = [*_launch_row(result), *run_rows(result.run), assumed_row(result.notes.defaults, room)]
+    rows = [
+        *_launch_row(result),
+        *_clocks_row(result),
+        *run_rows(result.run),
+        assumed_row(result.notes.defaults, room),
+    ]
     return [costs, rows, [*command_rows(after_evaluate(result, asking), room), *more]]
+
+
+def _clocks_row(result: EvaluateResult) -> list[Row]:
+    """What clocks per operation save, where they were asked for."""
+    if result.clocks is None:
+        return []
+    from planner.report.tables.operation_clocks import clocks_lines  # noqa: PLC0415  (few ask)
+
+    return [("clocks", clocks_lines(result.clocks))]
 
 
 def _launch_row(result: EvaluateResult) -> list[Row]:

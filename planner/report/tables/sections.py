@@ -145,6 +145,14 @@ def _ties(result: SolveResult) -> list[RenderableType]:
     return [] if result.best is None else ranked_view(result)
 
 
+def _clocks(result: EvaluateResult) -> list[RenderableType]:
+    if result.clocks is None:
+        return []
+    from planner.report.tables.operation_clocks import clocks_view  # noqa: PLC0415  (few ask)
+
+    return clocks_view(result.clocks)
+
+
 _SOLVE = (
     *_blocks_of_plan(lambda result: result.best, "Best plan"),
     _of("pools", lambda result: pools_view(result.stages.pools)),
@@ -168,6 +176,7 @@ _EVALUATE = (
     _of("stages", lambda result: _stages(result, result.result)),
     _of("collectives", lambda result: collectives_view(result.facts)),
     _of("evidence", lambda result: _evidence(result, result.result)),
+    _of("clocks", _clocks),
     _of("run", lambda result: run_view(result.run)),
     _of("assumed", lambda result: defaults_view(result.notes.defaults)),
     _of("launch", launch_view),

@@ -1,0 +1,117 @@
+"""Clocks of the operations of a plan on the command line: what is asked for, and its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from frozen_records import dataclass
+from planner.base.errors import InputError
+from planner.base.files import check_writable, same_path
+from planner.base.messages import shown
+from planner.base.units import parse_seconds
+
+if TYPE_CHECKING:
+    from planner.plan import Plan
+    from planner.question.resolved import Resolved
+    from planner.results.operation_clocks import OperationClocks
+
+PER_OPERATION = "per-operation"
+Clocks = Annotated[
+    str | None,
+    typer.Option(
+        help="per-operation: the clock of each pass of each stage and micro-batch that needs the "
+        "least energy in the same time, against the best clock per stage.",
+        metavar="per-operation",
+    ),
+]
+SwitchingTime = Annotated[
+    str | None,
+    typer.Option(
+        help="With --clocks: how long a stage stands still while its clock changes "
+        "(default: 10ms, assumed).",
+        metavar="TIME",
+    ),
+]
+Frequencies = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --clocks: write the clocks as a frequency plan for Zeus (Perseus), a Python "
+        "list per stage (.py).",
+        metavar="FILE",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedClocks:
+    """What is asked of clocks: seconds of a change, and the file; none where nothing is."""
+
+    switching_s: float
+    file: Path | None
+
+
+def asked_clocks(
+    clocks: str | None, switching_time: str | None, frequencies: Path | None
+) -> AskedClocks | None:
+    """What the flags ask for.
+
+    Raises:
+        InputError: A value is none of those allowed, or a flag is there without the other.
+    """
+    for name, value in (("switching-time", switching_time), ("frequencies", frequencies)):
+        if value is not None and clocks is None:
+            raise InputError(f"{name}: has no effect without --clocks {PER_OPERATION}; add it")
+    if clocks is None:
+        return None
+    if clocks != PER_OPERATION:
+        raise InputError(f"clocks: {shown(clocks)} is not {PER_OPERATION}, the only value here")
+    if frequencies is not None:
+        if frequencies.suffix.lower() != ".py":
+            raise InputError(
+                f"frequencies: {shown(str(frequencies))}: Zeus reads a frequency plan from a .py "
+                "file; name one"
+            )
+        check_writable(frequencies)
+    from planner.results.operation_clocks import SWITCHING_S  # noqa: PLC0415  (numpy)
+
+    seconds = SWITCHING_S
+    if switching_time is not None:
+        seconds = parse_seconds(switching_time, "switching-time")
+    if not 0 <= seconds <= 1:
+        raise InputError(
+            f"switching-time: {shown(switching_time)} is not from 0 s to 1 s; nearest: "
+            f"{'0s' if seconds < 0 else '1s'}"
+        )
+    return AskedClocks(switching_s=seconds, file=frequencies)
+
+
+def check_apart(file: Path, plan: Path) -> None:
+    """Refuses to write over the plan.
+
+    Raises:
+        InputError: They are one file.
+    """
+    if same_path(file, plan):
+        raise InputError(f"frequencies: {file} is the plan file that is read; name another")
+
+
+def clocks_found(
+    resolved: Resolved, plan: Plan, asked: AskedClocks, *, quiet: bool
+) -> OperationClocks:
+    """The clocks of a plan's operations.
+
+    Raises:
+        InputError: It has none, or the file cannot say them.
+    """
+    from planner.cli.output import progress_bar  # noqa: PLC0415  (not for --help)
+    from planner.search.operations.clocks import clocks_per_operation  # noqa: PLC0415
+
+    if asked.file is not None:
+        from planner.search.operations.frequencies import clock_mhz  # noqa: PLC0415
+
+        clock_mhz(resolved.cost.chip, 1.0)
+    with progress_bar(wanted=not quiet, verb="choosing") as progress:
+        return clocks_per_operation(resolved.cost, plan, asked.switching_s, progress)

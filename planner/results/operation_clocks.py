@@ -1,0 +1,139 @@
+"""What a clock for every operation of a plan saves, as immutable records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from frozen_records import dataclass
+from planner.base.arrays import FloatArray
+from planner.schedules.orders import KINDS, Orders
+
+WORTH = 0.01
+"""Share of the joules of a step below which clocks per operation are not used."""
+SWITCHING_S = 0.01
+"""Seconds of a change of the clock where none are given.
+
+Assumed. Velicka et al. (arXiv:2502.20075) measure A100, GH200 and Quadro RTX 6000 and find that it
+depends on the chip and on the clock that is asked for: measure yours by their method.
+"""
+SHOWN_S = (0.0, 0.001, 0.01, 0.05)
+"""Seconds of a change that every answer compares."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockChoice:
+    """The best clocks per operation that were found for one time of a change.
+
+    Attributes:
+        switching_s: Seconds of a change of the clock, in which the stage stands still.
+        step_time_s: Simulated.
+        energy_j: Of the step, all chips, nodes and fabric.
+        bound_j: No clocks of operations need less within the same time.
+        saved: Share of the joules of the best clock per stage.
+        switches: Changes of the clock in a step, on all stages.
+    """
+
+    switching_s: float
+    step_time_s: float
+    energy_j: float
+    bound_j: float
+    saved: float
+    switches: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slower:
+    """The least joules at a longer step; changes of the clock take no time.
+
+    Attributes:
+        step_time_s: The limit.
+        per_stage_j: One clock per stage.
+        per_operation_j: One clock per operation.
+        mixed_j: Operations may change between two clocks while they run: exact, but for rounding.
+        bound_j: What proves it.
+    """
+
+    step_time_s: float
+    per_stage_j: float
+    per_operation_j: float
+    mixed_j: float
+    bound_j: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationClocks:
+    """Clocks of all operations of a plan, in the simulated time of the plan as it is.
+
+    Attributes:
+        operations: How many there are in a step.
+        limit_s: The simulated step time of the plan with its own clocks.
+        per_stage_j: Joules of the best clock per stage within it, its bound `per_stage_bound_j`.
+        per_stage: Those clocks.
+        choices: By time of a change, ascending; one is of `switching_s`.
+        switching_s: That was asked for.
+        front: Joules at longer steps, the first of them `limit_s`.
+        clocks: (pp, k) relative clocks of the passes, those of `choices` for `switching_s` where
+            they are worth it, else one per stage.
+        ends: (pp,) of the optimizers.
+        orders: The passes.
+    """
+
+    operations: int
+    limit_s: float
+    per_stage_j: float
+    per_stage_bound_j: float
+    per_stage: tuple[float, ...]
+    choices: tuple[ClockChoice, ...]
+    switching_s: float
+    front: tuple[Slower, ...]
+    clocks: FloatArray
+    ends: FloatArray
+    orders: Orders
+
+    @property
+    def chosen(self) -> ClockChoice:
+        """The choice for the time of a change that was asked for."""
+        return next(one for one in self.choices if one.switching_s == self.switching_s)
+
+    @property
+    def worth(self) -> bool:
+        """Whether clocks per operation save enough to be used."""
+        return self.chosen.saved >= WORTH
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data; passes as kind, micro-batch, chunk and clock."""
+        orders = self.orders
+        return {
+            "operations": self.operations,
+            "step_time_s": self.limit_s,
+            "per_stage": {
+                "energy_j": self.per_stage_j,
+                "bound_j": self.per_stage_bound_j,
+                "clocks": list(self.per_stage),
+            },
+            "per_operation": [one.to_dict() for one in self.choices],
+            "switching_s": self.switching_s,
+            "used": self.worth,
+            "front": [one.to_dict() for one in self.front],
+            "stages": [
+                [
+                    [KINDS[kind], number, chunk, clock]
+                    for kind, number, chunk, clock in zip(*of_stage, strict=True)
+                ]
+                for of_stage in zip(
+                    orders.kind.tolist(),
+                    orders.micro_batch.tolist(),
+                    orders.chunk.tolist(),
+                    self.clocks.tolist(),
+                    strict=True,
+                )
+            ],
+        }

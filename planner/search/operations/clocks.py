@@ -1,0 +1,213 @@
+"""Clocks of the operations of a plan that need the least energy, in the time that the plan takes.
+
+Three choices are compared: the best clock of every stage, which is proved; for every operation a
+clock, with the seconds that a change takes; and operations that change between two clocks while
+they run, where changes take no time, which the linear program has exactly. The last one's bound
+holds for all.
+
+With changes, operations are searched in groups: those at the ends of a step, where the pipeline
+fills and drains, alone, those between by stage, kind and chunk (few operations: all alone). The
+mixed-integer program proves the best of these; the rounded linear program, made faster where
+changes make it late, has every operation alone. The better of the two is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from planner.base.arrays import FloatArray, IntArray
+from planner.base.progress import Progress
+from planner.cost.context import CostModel
+from planner.cost.timeline.timeline import timeline_of
+from planner.plan import Plan
+from planner.results.operation_clocks import SHOWN_S, ClockChoice, OperationClocks, Slower
+from planner.schedules.orders import REDUCTION
+from planner.search.operations.graph import StepOperations, step_operations
+from solvers.operations import (
+    Levels,
+    Operations,
+    at_level,
+    evaluated,
+    repaired,
+    solve,
+    solve_whole,
+    whole_levels,
+)
+
+_SLOWER = (1.0, 1.01, 1.02, 1.05, 1.1)
+"""Limits on the time of the front, relative to the plan's."""
+_ALONE = 4
+"""Passes of each chunk at both ends of a step that are groups of their own."""
+_FEW = 150
+"""Operations up to which all of them are."""
+_MOST_S = 5.0
+"""Wall time of one mixed-integer program; what it proves until then stays valid."""
+
+
+def clocks_per_operation(
+    model: CostModel, plan: Plan, switching_s: float, on_progress: Progress | None = None
+) -> OperationClocks:
+    """The best clocks of a plan's operations, in the simulated time of the plan as it is.
+
+    Args:
+        model: Its cost model.
+        plan: A plan that breaks no rule of arithmetic.
+        switching_s: Seconds of a change of the clock.
+        on_progress: Called with (what, done, of).
+
+    Raises:
+        InputError: The chip has one clock, or the plan is not simulated.
+    """
+    steps = step_operations(model, plan)
+    limit_s = timeline_of(model, plan).makespan_s
+    times = sorted({*SHOWN_S, switching_s})
+
+    def progress(done: int) -> None:
+        if on_progress is not None:
+            on_progress("clocks", done, len(times) + 2)
+
+    progress(0)
+    stages = _per_stage(steps, limit_s)
+    base = evaluated(steps.graph, _of_operations(steps, stages))
+    mixed = solve(steps.graph, limit_s) or base
+    front = _front(steps, limit_s)
+    progress(1)
+    found = []
+    for at, seconds in enumerate(times):
+        found.append(_whole(steps, seconds, limit_s, mixed, base))
+        progress(2 + at)
+    choices = tuple(
+        _choice(steps, seconds, one, base, mixed) for seconds, one in zip(times, found, strict=True)
+    )
+    asked = times.index(switching_s)
+    answer = OperationClocks(
+        operations=len(steps.stage),
+        limit_s=limit_s,
+        per_stage_j=base.cost,
+        per_stage_bound_j=min(stages.bound, base.cost),
+        per_stage=tuple(steps.clocks[_first_levels(steps, base)].tolist()),
+        choices=choices,
+        switching_s=switching_s,
+        front=front,
+        **_clocks(steps, base),
+        orders=steps.orders,
+    )
+    if not answer.worth:
+        return answer
+    return replace(answer, **_clocks(steps, found[asked]))  # type: ignore[arg-type]
+
+
+def _per_stage(steps: StepOperations, limit_s: float) -> Levels:
+    """The best clock per stage within a limit that some clocks keep."""
+    found = solve_whole(steps.graph.grouped(_stages(steps)), limit_s, _MOST_S)
+    if found is None:  # the program ran out of time: the highest clocks
+        graph = steps.graph.grouped(_stages(steps))
+        return evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp)))
+    return found
+
+
+def _stages(steps: StepOperations) -> IntArray:
+    """(o,) the stage of each operation; what belongs to none takes no clock."""
+    return np.maximum(steps.stage, 0)
+
+
+def _of_operations(steps: StepOperations, stages: Levels) -> FloatArray:
+    """(o, k) the shares of stages, by operation."""
+    return np.asarray(stages.shares[_stages(steps)])
+
+
+def _front(steps: StepOperations, limit_s: float) -> tuple[Slower, ...]:
+    """Points at longer steps; clocks that end sooner are allowed later too."""
+    found: list[Slower] = []
+    for factor in _SLOWER:
+        one = _slower(steps, factor * limit_s)
+        best = min([one.per_operation_j, *(other.per_operation_j for other in found)])
+        found.append(replace(one, per_operation_j=best))
+    return tuple(found)
+
+
+def _slower(steps: StepOperations, limit_s: float) -> Slower:
+    """A point of the front."""
+    base = _per_stage(steps, limit_s)
+    mixed = solve(steps.graph, limit_s)
+    if mixed is None:
+        return Slower(
+            step_time_s=limit_s, per_stage_j=base.cost, per_operation_j=base.cost,
+            mixed_j=base.cost, bound_j=min(base.bound, base.cost),
+        )  # fmt: skip
+    whole = evaluated(steps.graph, at_level(steps.graph, whole_levels(steps.graph, mixed)))
+    return Slower(
+        step_time_s=limit_s,
+        per_stage_j=base.cost,
+        per_operation_j=min(whole.cost, base.cost),
+        mixed_j=min(mixed.cost, base.cost),
+        bound_j=min(mixed.bound, mixed.cost),
+    )
+
+
+def _whole(
+    steps: StepOperations, switching_s: float, limit_s: float, mixed: Levels, base: Levels
+) -> Levels:
+    """The best clock of each operation that is found, no worse than one per stage."""
+    graph = steps.with_switches(switching_s)
+    found = [base]
+    rounded = repaired(graph, whole_levels(steps.graph, mixed), limit_s)
+    if rounded is not None:
+        found.append(evaluated(graph, at_level(graph, rounded)))
+    group = _groups(steps)
+    grouped = solve_whole(graph.grouped(group), limit_s, _MOST_S)
+    if grouped is not None:
+        found.append(evaluated(graph, grouped.shares[group]))
+    return min(
+        (one for one in found if one.end <= limit_s * (1 + 1e-8)),
+        key=lambda one: one.cost,
+        default=base,
+    )
+
+
+def _groups(steps: StepOperations) -> IntArray:
+    """(o,) the group of each operation, see the module."""
+    if len(steps.stage) <= _FEW:
+        return np.arange(len(steps.stage))
+    names: dict[tuple[int, ...], int] = {}
+    found = np.empty(len(steps.stage), dtype=np.intp)
+    orders, alone = steps.orders, _ALONE * steps.orders.chunks
+    for stage, row in enumerate(steps.of_pass.tolist()):
+        for at, one in enumerate(row):
+            between = alone <= at < len(row) - alone
+            what = (int(orders.kind[stage, at]), int(orders.chunk[stage, at])) if between else ()
+            name = (stage, *what) if between else (stage, at)
+            if at == 0 or row[at - 1] != one:  # of passes side by side the first counts
+                found[one] = names.setdefault((len(what), *name), len(names))
+    for one in np.flatnonzero(steps.kind >= REDUCTION).tolist():
+        found[one] = names.setdefault((-1, one), len(names))
+    return found
+
+
+def _choice(
+    steps: StepOperations, switching_s: float, found: Levels, base: Levels, mixed: Levels
+) -> ClockChoice:
+    level = found.shares.argmax(axis=1)
+    graph: Operations = steps.graph
+    own = steps.next_on_stage
+    return ClockChoice(
+        switching_s=switching_s,
+        step_time_s=found.end,
+        energy_j=found.cost,
+        bound_j=min(mixed.bound, found.cost),
+        saved=1 - found.cost / base.cost,
+        switches=int((level[graph.before[own]] != level[graph.after[own]]).sum()),
+    )
+
+
+def _first_levels(steps: StepOperations, found: Levels) -> IntArray:
+    """(pp,) the level of the first pass of each stage."""
+    return np.asarray(found.shares.argmax(axis=1)[steps.of_pass[:, 0]])
+
+
+def _clocks(steps: StepOperations, found: Levels) -> dict[str, FloatArray]:
+    """The clocks of passes and optimizers."""
+    clocks = steps.clocks[found.shares.argmax(axis=1)]
+    return {"clocks": clocks[steps.of_pass], "ends": clocks[steps.optimizers]}

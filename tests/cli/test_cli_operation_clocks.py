@@ -1,0 +1,60 @@
+"""`planner evaluate --clocks per-operation`: what it prints, writes and refuses."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from support.cases import each
+
+from cli.command import planner, refused
+
+PLAN_FILE = """schema_version: 1
+job: {model: gpt3-125m, hardware: dgx-h100-ndr, batch_tokens: 16384, framework: megatron}
+plan: {mesh: {pp: 2}, schedule: 1f1b, sharding: ddp}
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.yaml"
+    path.write_text(PLAN_FILE)
+    return path
+
+
+def test_the_command_prints_and_writes_them(plan: Path, tmp_path: Path) -> None:
+    file = tmp_path / "f.py"
+    some = ("evaluate", plan, "--clocks", "per-operation", "--switching-time", "0s")
+    clocks = planner(*some, "--json", "--frequencies", file).document["operation_clocks"]
+    assert clocks["switching_s"] == 0
+    assert clocks["used"]
+    assert len(clocks["stages"]) == len(ast.literal_eval(file.read_text(encoding="utf-8"))) == 2
+    assert [len(row) for row in clocks["stages"]] == [16, 16]
+    text = planner(*some, "--show", "clocks").out
+    assert "Clocks per operation in the same simulated time" in text
+    assert "this answer has none" in planner("evaluate", plan, "--show", "clocks").out
+
+
+def test_what_saves_too_little_is_not_used(plan: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.svg"
+    some = ("evaluate", plan, "--clocks", "per-operation", "--switching-time", "50ms")
+    done = planner(*some, "--trace", trace)
+    assert "so they stay per stage" in " ".join(done.out.split())
+    assert "run below the clock 1." in trace.read_text(encoding="utf-8")
+
+
+@each(
+    ("flags", "words"),
+    [
+        (("--clocks", "levels"), "clocks: 'levels' is not per-operation"),
+        (("--frequencies", "f.py"), "frequencies: has no effect without --clocks"),
+        (("--switching-time", "1ms"), "switching-time: has no effect without --clocks"),
+        (("--clocks", "per-operation", "--switching-time", "2s"), "nearest: 1s"),
+        (("--clocks", "per-operation", "--switching-time", "nan"), "switching-time"),
+        (("--clocks", "per-operation", "--frequencies", "f.json"), "from a .py file"),
+        (("--clocks", "per-operation", "--frequencies", "/no/f.py"), "/no"),
+    ],
+)
+def test_what_cannot_be_is_refused(plan: Path, flags: tuple[str, ...], words: str) -> None:
+    (line,) = refused("evaluate", plan, *flags)
+    assert words in line
+    assert [one.name for one in plan.parent.iterdir()] == ["plan.yaml"]

@@ -1,0 +1,139 @@
+"""Levels of the operations of a graph against every choice of levels, and their bounds."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from solvers.operations import (
+    Operations,
+    _Program,
+    at_level,
+    evaluated,
+    repaired,
+    solve,
+    solve_whole,
+    whole_levels,
+)
+
+
+def drawn(seed, *, grouped=False, switches=False):
+    """A small graph of random operations at two or three levels."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(2, 6)), int(rng.integers(2, 4))
+    clocks, work = np.array([1.0, 0.8, 0.6])[:k], rng.uniform(0.5, 2.0, (n, 1))
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < 0.5]
+    edges = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return Operations(
+        seconds=work / clocks,
+        cost=work * (0.2 + clocks**2) * rng.uniform(0.5, 2.0, (n, 1)),
+        group=np.unique(rng.integers(0, 3, n), return_inverse=True)[1] if grouped else np.arange(n),
+        before=edges[:, 0],
+        after=edges[:, 1],
+        lag=rng.uniform(0.0, 0.2, len(edges)),
+        per_second=float(rng.choice([0.0, 0.3])),
+        switches=rng.choice([0.0, 0.3], len(edges)) if switches else None,
+    )
+
+
+def every(graph):
+    """All choices of one level per group."""
+    choices = itertools.product(range(graph.seconds.shape[1]), repeat=graph.groups)
+    return [evaluated(graph, at_level(graph, np.array(levels))) for levels in choices]
+
+
+def limits(found):
+    """From before the first end to after the last."""
+    ends = [one.end for one in found]
+    return np.linspace(0.97 * min(ends), 1.02 * max(ends), 5)
+
+
+@pytest.mark.parametrize("switches", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_whole_levels_are_the_best_of_all(seed: int, switches: bool) -> None:
+    """Groups, lags, the price of time and seconds of changes included."""
+    graph = drawn(seed, grouped=seed % 2 == 1, switches=switches)
+    found = every(graph)
+    for limit in limits(found):
+        allowed = [one.cost for one in found if one.end <= limit]
+        best = solve_whole(graph, limit)
+        assert (best is None) == (not allowed)
+        if best is None:
+            assert solve(graph, limit) is None or switches
+            continue
+        assert best.cost == pytest.approx(min(allowed), rel=1e-7)
+        assert best.end <= limit * (1 + 1e-8)
+        relaxed = solve(graph, limit)
+        assert relaxed is not None
+        assert relaxed.bound <= min(allowed) * (1 + 1e-9)
+        assert relaxed.gap == pytest.approx(0.0, abs=1e-7)
+        rounded = whole_levels(graph, relaxed)
+        quick = repaired(graph, rounded, limit)
+        if quick is not None:
+            value = evaluated(graph, at_level(graph, quick))
+            assert value.end <= limit * (1 + 1e-8)
+            assert value.cost >= min(allowed) * (1 - 1e-9)
+        if not switches:
+            np.testing.assert_array_equal(quick, rounded)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mixed_levels_are_the_least_over_all_mixtures(seed: int) -> None:
+    """Columns are paths here: for every path of the graph its seconds are within the limit."""
+    graph = drawn(seed)
+    n, k = graph.seconds.shape
+    lag = {(i, j): wait for i, j, wait in zip(graph.before, graph.after, graph.lag, strict=True)}
+    paths = [
+        path
+        for size in range(1, n + 1)
+        for path in itertools.combinations(range(n), size)
+        if all(pair in lag for pair in itertools.pairwise(path))
+    ]
+    limit = float(np.mean([one.end for one in every(graph)]))
+    rows = np.zeros((len(paths), n * k + 1))
+    waits = np.array([sum(lag[pair] for pair in itertools.pairwise(path)) for path in paths])
+    for row, path in zip(rows, paths, strict=True):
+        for i in path:
+            row[i * k : (i + 1) * k] = graph.seconds[i]
+        row[-1] = -1.0
+    other = linprog(
+        np.append(graph.cost.ravel(), graph.per_second),
+        A_ub=rows, b_ub=-waits,
+        A_eq=np.hstack([np.kron(np.eye(n), np.ones(k)), np.zeros((n, 1))]), b_eq=np.ones(n),
+        bounds=[(0, None)] * (n * k) + [(0, limit)],
+    )  # fmt: skip
+    found = solve(graph, limit)
+    assert found is not None
+    assert found.cost == pytest.approx(other.fun, rel=1e-7)
+
+
+def test_any_multipliers_bound_and_wrong_ones_bound_less() -> None:
+    """The bound is computed from the tables, not taken from the solver."""
+    graph = drawn(3)
+    limit = 1.05 * min(one.end for one in every(graph))
+    least = min(one.cost for one in every(graph) if one.end <= limit)
+
+    program = _Program(graph, limit)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        assert program.dual_bound(rng.normal(0.0, 2.0, len(program.least))) <= least
+
+
+def test_a_graph_out_of_order_is_refused() -> None:
+    ones = np.ones((2, 1))
+    edge = np.array([1]), np.array([0])
+    with pytest.raises(ValueError, match="comes before one"):
+        Operations(seconds=ones, cost=ones, group=np.arange(2), before=edge[0], after=edge[1],
+                   lag=np.zeros(1))  # fmt: skip
+    with pytest.raises(ValueError, match="no numbers"):
+        Operations(seconds=ones * math.nan, cost=ones, group=np.arange(2), before=edge[1],
+                   after=edge[0], lag=np.zeros(1))  # fmt: skip
+
+
+def test_nothing_is_written_where_programs_write(capfd: pytest.CaptureFixture[str]) -> None:
+    graph = drawn(1, switches=True)
+    solve_whole(graph, max(one.end for one in every(graph)), 1.0)
+    print("after")
+    assert capfd.readouterr().out == "after\n"
