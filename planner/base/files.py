@@ -112,10 +112,12 @@ def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
     import secrets  # noqa: PLC0415  (takes a millisecond or two; only when a file is written)
 
     temporary = os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
-    try:
+    try:  # a signal may come as soon as the file is there
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())  # else a crash of the machine may leave an empty file
         if mode is not None:
             os.chmod(temporary, mode)
         yield temporary, target
