@@ -26,6 +26,7 @@ from pydantic_core import PydanticCustomError, core_schema
 from frozen_records import dataclass
 from hardware_db.quantity import KINDS, UNITS
 
+_SMALLEST, _LARGEST = 1e-30, 1e30  # nothing of a chip is beyond, in units of the SI
 _BITS = 2048  # longer whole numbers are not written out
 
 
@@ -45,6 +46,8 @@ def _number(value: Any) -> float | int:
         raise fault(f"a number is required, not {short(value)}")
     if not abs(value) <= sys.float_info.max:  # also true of NaN
         raise fault(f"a finite number is required, not {short(value)}")
+    if value and not _SMALLEST <= abs(value) <= _LARGEST:
+        raise fault(f"{short(value)}: a number of 0, or from {_SMALLEST:g} to {_LARGEST:g} in size")
     return value
 
 

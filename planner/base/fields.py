@@ -125,7 +125,8 @@ class _Words:
         return {"anyOf": [several, with_commas]} if self.text else several
 
     def _checked(self, value: Any) -> Any:
-        wrong = [word for word in (value if self.several else (value,)) if word not in self.names]
+        words = value if self.several else (value,)
+        wrong = [word for word in words if not isinstance(word, str) or word not in self.names]
         if wrong:
             lines = (not_one_of(word, self.in_order, self.hinted) for word in wrong[:_MOST])
             raise refusal("\n".join(lines))

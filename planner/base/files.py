@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -60,10 +60,23 @@ def write_all(texts: Mapping[Path, str | bytes]) -> None:
         for path, text in texts.items():
             with _writing(path):
                 ready.append((path, *stack.enter_context(_prepared(path, text))))
+        stack.enter_context(_all_or_none([target for _, _, target in ready]))
         for path, temporary, target in ready:
             with _writing(path):
                 os.replace(temporary, target)
             log(__name__, INFO, "written", file=path, characters=len(texts[path]))
+
+
+@contextlib.contextmanager
+def _all_or_none(targets: Sequence[str]) -> Iterator[None]:
+    """Takes away again, where one of several files fails, those that were not there before."""
+    new = [target for target in targets if not os.path.lexists(target)]
+    try:
+        yield
+    except BaseException:
+        for target in new:
+            Path(target).unlink(missing_ok=True)
+        raise
 
 
 @contextlib.contextmanager
@@ -112,10 +125,12 @@ def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
     import secrets  # noqa: PLC0415  (takes a millisecond or two; only when a file is written)
 
     temporary = os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
-    try:
+    try:  # a signal may come as soon as the file is there
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())  # else a crash of the machine may leave an empty file
         if mode is not None:
             os.chmod(temporary, mode)
         yield temporary, target

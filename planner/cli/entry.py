@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import signal
 import sys
 
 from planner.base.errors import ExitCode
@@ -18,6 +19,7 @@ def main() -> None:
     700 new objects, and several times more when the program ends, takes a fifth of a short command.
     """
     gc.set_threshold(_NEW_OBJECTS)
+    _end_cleanly()
     try:
         from planner.cli.main import main as run  # noqa: PLC0415  (takes a noticeable time)
 
@@ -34,3 +36,16 @@ def main() -> None:
         sys.exit(ExitCode.DEFECT)
     finally:
         gc.freeze()
+
+
+def _end_cleanly() -> None:
+    """Lets signals that end a program unwind it first, so that no temporary file is left."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        with contextlib.suppress(ValueError):  # not the main thread
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, end)

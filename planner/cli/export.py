@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -194,9 +195,10 @@ def _write(
         raise InputError(f"{name}: {folder} cannot be made ({reason})") from error
     try:
         write_all(texts)
-    except InputError:
+    except BaseException:
         if made:
-            folder.rmdir()
+            with contextlib.suppress(OSError):  # somebody else has put something there
+                folder.rmdir()
         raise
 
 

@@ -16,7 +16,7 @@ from planner.cli.output import drawing_bar, print_json
 if TYPE_CHECKING:
     from planner.report.drawing.chart import Picture
     from planner.studies.sweep.answer import SweepResult
-    from planner.studies.sweep.store import Row
+    from planner.studies.sweep.rows import Row
 
 _WHAT = "What it shows"
 _KINDS = ("map", "line", "scatter", "parallel")

@@ -13,8 +13,8 @@ from cli.command import planner, refused
 from planner.answers import sweeping
 from planner.report.charts.sweep_map import map_picture
 from planner.studies.sweep.answer import opened
+from planner.studies.sweep.rows import Row
 from planner.studies.sweep.running import workers
-from planner.studies.sweep.store import Row
 
 STUDY = """
 job: {model: gpt3-125m}

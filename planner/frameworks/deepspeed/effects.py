@@ -283,7 +283,7 @@ def _add_optimizer(launch: LaunchSettings) -> None:
     if not kind or kind in _LIKE_ADAM.split() or kind in COUNTED:
         return
     launch.taken.add(name)
-    said = " ".join(launch.values[name])
+    said = " ".join(launch.values.get(name, (kind,)))
     if kind in _ONE_BIT.split():
         does = "sends fewer bits than the answer counts; DeepSpeed 0.19.8 has removed it and stops"
     elif kind in STATES:

@@ -19,7 +19,7 @@ from planner.report.charts.sweep_looks import (
 from planner.report.drawing.chart import Axis, Chart, Dot, Key, Line, Mark, Picture, Words
 from planner.report.tables.sweep import column_words, value_words
 from planner.studies.sweep.columns import cell
-from planner.studies.sweep.store import Row
+from planner.studies.sweep.rows import Row
 from planner.studies.sweep.winners import front, groups_of, number, order, winners
 
 _MOST_DOTS = 3000

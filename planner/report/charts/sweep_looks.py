@@ -10,7 +10,7 @@ from typing import Any
 from planner.report.drawing.chart import HATCHES, SHAPES, TONES, Axis, Key
 from planner.report.tables.sweep import column_words, value_words
 from planner.studies.sweep.columns import cell
-from planner.studies.sweep.store import Row
+from planner.studies.sweep.rows import Row
 from planner.studies.sweep.winners import order
 
 MOST_GROUPS = len(TONES) - 1

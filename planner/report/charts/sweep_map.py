@@ -18,7 +18,7 @@ from planner.report.charts.sweep_looks import (
 from planner.report.drawing.chart import Bar, Chart, Key, Mark, Picture
 from planner.report.tables.sweep import column_words, value_words
 from planner.studies.sweep.columns import cell
-from planner.studies.sweep.store import Row
+from planner.studies.sweep.rows import Row
 from planner.studies.sweep.winners import groups_of, order, winners
 
 _NONE, _TO_DO = "no plan fits", "not solved yet"

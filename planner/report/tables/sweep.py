@@ -14,8 +14,8 @@ from planner.report.tables.tables import SplitTable, indented, pairs, section
 from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.question.study import Study
+from planner.studies.sweep.rows import Row
 from planner.studies.sweep.running.run import Estimate
-from planner.studies.sweep.store import Row
 
 _NONE = "-"
 _SHOWN = 3

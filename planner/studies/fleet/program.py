@@ -28,6 +28,7 @@ SCALE = 100.0
 _WORK = 10**9
 _LARGEST = 2.0**52
 _LONGEST = 1e12
+_SHORTEST = 1e-6  # of a step of the grid: what takes less is rounded up to one step either way
 _EXACT = 1e-9
 
 
@@ -76,7 +77,7 @@ def _jobs(question: FleetQuestion, *, hard: bool) -> Jobs:
 def _rows(question: FleetQuestion, choices: Sequence[Choice], objective: str) -> Choices:
     steps = np.array([one.days for one in choices]) * DAY_S / question.grid_s
     usable = steps <= question.steps
-    steps = np.minimum(steps, _LONGEST)  # far beyond the last step of any grid
+    steps = np.clip(steps, _SHORTEST, _LONGEST)  # the most: far beyond the last step of any grid
     money = np.array([one.money or 0.0 for one in choices]) / MONEY
     value = _values(question, choices, objective)
     _check_small("price_per_chip_hour", money[usable], len(question.tasks))

@@ -32,6 +32,7 @@ from planner.studies.fleet.form import (
 _GRIDS_S = tuple(hours * HOUR_S for hours in (0.25, 0.5, 1, 2, 3, 6, 12, 24, 48, 96, 168, 336, 720))
 _STEPS = 240
 _MOST_STEPS = 2000
+_FAR = 1e9  # steps that are not counted further
 _ROUNDING = 1e-9
 _OWN_OF_FLEET = {
     "hardware": "clusters say it",
@@ -259,14 +260,15 @@ def _grid(form: FleetForm, origin: Origin) -> tuple[float, int]:
     grid_s = form.grid
     if grid_s is None:
         grid_s = next(one for one in _GRIDS_S if whole_s / one <= _STEPS or one == _GRIDS_S[-1])
-    steps = math.floor(whole_s / grid_s + _ROUNDING)
+    steps = math.floor(min(whole_s / grid_s, _FAR) + _ROUNDING)
     label = origin.label(["grid"])
     if steps < 1:
         raise InputError(f"{label}: {show_seconds(grid_s)} is more than all days; at most that")
     if steps > _MOST_STEPS:
         least = show_seconds(whole_s / _MOST_STEPS)
+        made = f"{steps:,}" if steps < _FAR else f"more than {_FAR:,.0f}"
         raise InputError(
-            f"{label}: {show_seconds(grid_s)} makes {steps:,} steps of the {form.days:g} days; at "
+            f"{label}: {show_seconds(grid_s)} makes {made} steps of the {form.days:g} days; at "
             f"least {least}, which makes {_MOST_STEPS:,}"
         )
     return grid_s, steps

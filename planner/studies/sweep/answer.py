@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from planner.studies.sweep import columns
 from planner.studies.sweep.places import held_by
 from planner.studies.sweep.question.conditions import condition_of
 from planner.studies.sweep.question.keys import answering_version
-from planner.studies.sweep.store import FAILED, Counts, Row, Store
+from planner.studies.sweep.rows import Row
+from planner.studies.sweep.store import FAILED, Counts, Store
 
 _REASONS = 3
 
@@ -48,7 +48,7 @@ class SweepResult(Shown):
     def axes(self) -> tuple[str, ...]:
         """Fields that vary."""
         with Store(self.path) as store:
-            return tuple(json.loads(store.noted("axes") or "[]"))
+            return store.axes()
 
     @property
     def file(self) -> str:

@@ -15,7 +15,8 @@ from planner.base.messages import did_you_mean, shown
 from planner.plan import AXES
 from planner.question.asked import BY_NAME
 from planner.studies.sweep.question.conditions import Condition
-from planner.studies.sweep.store import FAILED, Row
+from planner.studies.sweep.rows import Row
+from planner.studies.sweep.store import FAILED
 
 _LOOKED_AT = 200  # rows from which the columns of a store are known
 _WHOLE = 2.0**53

@@ -19,6 +19,7 @@ from planner.base.errors import InputError, UnfinishedError
 from planner.base.files import is_file, similar_file
 from planner.base.messages import one_line
 from planner.studies.sweep.places import locked_by
+from planner.studies.sweep.rows import Row, object_in, row_of
 
 _APPLICATION = 0x504C5357  # "PLSW": what the file says of itself
 _FORM = 1
@@ -64,28 +65,6 @@ class Solved(NamedTuple):
     answer: Mapping[str, Any]
     cpu_s: float
     run: Mapping[str, Any]
-
-
-class Row(NamedTuple):
-    """A point with its question and its result.
-
-    Attributes:
-        place: In the study.
-        axes: Values of the axes.
-        asked: Fields of the question.
-        key: Its digest.
-        status: Of the result; None: to do.
-        answer, version, cpu_s: Of the result.
-    """
-
-    place: int
-    axes: dict[str, Any]
-    asked: dict[str, Any]
-    key: str
-    status: str | None
-    answer: dict[str, Any]
-    version: str | None
-    cpu_s: float
 
 
 class Counts(NamedTuple):
@@ -189,11 +168,23 @@ class Store:
             if "locked" in said or "busy" in said:
                 raise UnfinishedError(f"{self._name}: is locked{locked_by(self.path)}") from error
             if "not a database" in said or "malformed" in said or "corrupt" in said:
-                raise InputError(
-                    f"{self._name}: is damaged or no store ({said}); name another file, or save "
-                    "what can be read with planner sweep table --csv"
-                ) from error
+                raise self._damaged(said, " or no store") from error
             raise InputError(f"{self._name}: cannot be used ({said})") from error
+
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        """As `_told`, where texts are read: the store is damaged where they are none of ours."""
+        with self._told():
+            try:
+                yield
+            except (ValueError, TypeError, RecursionError) as error:
+                raise self._damaged("a row is not as it was written") from error
+
+    def _damaged(self, said: str, beside: str = "") -> InputError:
+        return InputError(
+            f"{self._name}: is damaged{beside} ({said}); name another file, or save what can be "
+            "read with planner sweep table --csv"
+        )
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -238,6 +229,16 @@ class Store:
         with self._told():
             found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return None if found is None else str(found[0])
+
+    def axes(self) -> tuple[str, ...]:
+        """Fields of the study that vary.
+
+        Raises:
+            InputError: The store is damaged.
+        """
+        text = self.noted("axes") or "[]"
+        with self._read():
+            return tuple(map(str, json.loads(text)))
 
     def note(self, **values: str) -> None:
         """Notes texts by name."""
@@ -346,12 +347,13 @@ class Store:
         )
         place = -1
         while True:
-            with self._told():
+            with self._read():
                 page = self._db.execute(query, {"version": version, "place": place}).fetchall()
-            if not page:
+                rows = [*map(row_of, page)]
+            if not rows:
                 return
-            yield from map(_row, page)
-            place = page[-1][0]
+            yield from rows
+            place = rows[-1].place
 
     def results(self) -> int:
         """How many there are, of all versions and of questions that no point asks any more too."""
@@ -360,25 +362,11 @@ class Store:
 
     def result(self, key: str, version: str) -> tuple[str, dict[str, Any]] | None:
         """Status and answer of a question in this version, if there is one."""
-        with self._told():
+        with self._read():
             found = self._db.execute(
                 "SELECT status, answer FROM result WHERE key = ? AND version = ?", (key, version)
             ).fetchone()
-        return None if found is None else (found[0], json.loads(found[1]))
-
-
-def _row(found: Sequence[Any]) -> Row:
-    place, axes, asked, key, status, answer, version, cpu_s = found
-    return Row(
-        place=place,
-        axes=json.loads(axes),
-        asked=json.loads(asked),
-        key=key,
-        status=status,
-        answer={} if answer is None else json.loads(answer),
-        version=version,
-        cpu_s=cpu_s or 0.0,
-    )
+            return None if found is None else (str(found[0]), object_in(found[1]))
 
 
 def _text(value: Mapping[str, Any]) -> str:

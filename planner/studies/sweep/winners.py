@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.studies.sweep.columns import cell
-from planner.studies.sweep.store import Row
+from planner.studies.sweep.rows import Row
 
 OTHERS = "others"
 _CLASSES = 5

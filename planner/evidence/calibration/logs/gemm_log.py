@@ -31,6 +31,8 @@ _FORMATS = {
     "torch.float8_e4m3fn": "fp8", "float8_e4m3fnuz": "fp8", "torch.float8_e4m3fnuz": "fp8",
     "fp4": "fp4", "nvfp4": "fp4",
 }  # fmt: skip
+_SIZES = ("m", "n", "k")
+_LEAST, _MOST = 1e-12, 1e12
 _TIMES = {"seconds": 1.0, "time_s": 1.0, "us": 1e-6}
 _MAMF = re.compile(
     r"^\s*\d+\s*\|\s*[\d.]+\(mean\)\s+([\d.]+)\(median\)\s+[\d.]+\(max\)\s*@\s*(\d+)x(\d+)x(\d+)"
@@ -170,8 +172,10 @@ def _add(found: list[GemmTime], cells: dict[str, str], where: str, faults: list[
         except ValueError:
             faults.append(f"{where}: {name}: {shown(text)} is not a number")
             return
-        if not 0 < numbers[name] < 1e12:
-            faults.append(f"{where}: {name}: {numbers[name]:g}: must be greater than 0")
+        least = 1.0 if name in _SIZES else _LEAST
+        if not least <= numbers[name] < _MOST:
+            above = f"from {least:g} to {_MOST:g}" if numbers[name] > 0 else "greater than 0"
+            faults.append(f"{where}: {name}: {numbers[name]:g}: must be {above}")
             return
     dtype = _FORMATS.get(cells.get("dtype", "").lower())
     if dtype is None:

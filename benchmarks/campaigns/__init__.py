@@ -1,0 +1,1 @@
+"""What `benchmarks/reliability.py` tries, a module per campaign; begin with `running`."""

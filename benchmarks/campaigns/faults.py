@@ -1,0 +1,324 @@
+"""Faults: each call of the system by which a command writes fails in turn, and signals come.
+
+Within this process a fault takes the place of the k-th call of open, write, fsync, chmod or rename,
+or comes as soon as the call has returned, for every k. In processes of their own commands get
+signals at random moments, and surroundings that are not as they should be.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from campaigns import samples
+from campaigns.inputs import FILES, FORMATS
+from campaigns.running import Outcome, run
+from planner.base.errors import ExitCode
+
+_CALLS = ("open", "fsync", "chmod", "replace")
+_SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--axes", "dp")
+WRITES: Mapping[str, tuple[str, ...]] = {
+    "solve": ("solve", *_SMALL, "-o", "OUT.yaml", "--pareto", "OUT.json", "--plot", "OUT.svg"),
+    "evaluate": ("evaluate", "PLAN", "--plot", "OUT.html"),
+    "export": ("export", "PLAN", "--to", "deepspeed", "--allow-lossy", "-o", "OUT"),
+    "models import": ("models", "import", "CONFIG", "--name", "mine", "-o", "OUT.yaml"),
+    "hardware new": (
+        "hardware",
+        "new",
+        "--like",
+        "h100-sxm5-80",
+        "--name",
+        "mine",
+        "-o",
+        "OUT.yaml",
+    ),
+    "collective synthesize": ("collective", "synthesize", "--topology", "ring:4", "-o", "OUT.json"),
+    "calibrate": ("calibrate", "--failures", "FAILURES", "-o", "OUT.yaml"),
+    "rack topology": ("rack", "topology", "ring:8", "--plot", "OUT.svg"),
+    "sweep table": ("sweep", "table", "STORE", "--csv", "OUT.csv"),
+}
+OLD = b"what was here before\n"
+FAULTS: tuple[tuple[BaseException, bool], ...] = (
+    (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), False),
+    (KeyboardInterrupt(), True),
+    (SystemExit(128 + signal.SIGTERM), True),
+)
+"""What is raised, and whether the call is made before: a full disk, and two signals."""
+
+
+class Place:
+    """A folder with what commands read, and names for what they write."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out = folder, folder / "out"
+        self.out.mkdir()
+        given = {
+            "PLAN": ("plan.yaml", (FORMATS / "plan-1.yaml").read_bytes()),
+            "CONFIG": ("config.json", (FILES / "config.json").read_bytes()),
+            "FAILURES": ("failures.csv", samples.FAILURES),
+            "STORE": ("store.db", (FORMATS / "store-1.db").read_bytes()),
+        }
+        self.names = {word: str(folder / name) for word, (name, _) in given.items()}
+        for name, content in given.values():
+            (folder / name).write_bytes(content)
+
+    def words(self, command: Sequence[str]) -> list[str]:
+        """A command that writes into the folder of its own."""
+        return [
+            self.names.get(word, word.replace("OUT", str(self.out / "new"))
+                           if word.startswith("OUT") else word)
+            for word in command
+        ]  # fmt: skip
+
+    def cleared(self, command: Sequence[str], *, old: bool) -> None:
+        """Nothing there, or old files where new ones go."""
+        for path in sorted(self.out.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        names = [word for word in self.words(command) if word.startswith(str(self.out))]
+        for name in names if old else ():
+            if Path(name).suffix:
+                Path(name).write_bytes(OLD)
+
+    def files(self) -> dict[str, bytes]:
+        """What is in the folder."""
+        return {
+            str(path.relative_to(self.out)): path.read_bytes()
+            for path in self.out.rglob("*") if path.is_file()
+        }  # fmt: skip
+
+
+@dataclass(slots=True)
+class Injection:
+    """A fault at one call.
+
+    Attributes:
+        at: Which call, from 0; -1: none, calls are counted alone.
+        error: What is raised.
+        after: Whether the call is made first.
+        calls: Names of the calls that came so far.
+    """
+
+    at: int = -1
+    error: BaseException = field(default_factory=OSError)
+    after: bool = False
+    calls: list[str] = field(default_factory=list)
+
+    def around(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        """A call that may fail."""
+
+        def called(*given: Any, **named: Any) -> Any:
+            mine = len(self.calls) == self.at
+            self.calls.append(name)
+            if mine and not self.after:
+                raise self.error
+            found = real(*given, **named)
+            if mine:
+                raise self.error
+            return found
+
+        return called
+
+    def _opened(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """`os.fdopen`, whose files may fail at each write."""
+
+        def opened(*given: Any, **named: Any) -> Any:
+            file = real(*given, **named)
+            wrapped = mock.MagicMock(wraps=file)
+            wrapped.__enter__.return_value = wrapped
+            wrapped.__exit__.side_effect = lambda *_: file.close()
+            wrapped.write.side_effect = self.around("write", file.write)
+            return wrapped
+
+        return opened
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Inside of it the calls of `planner.base.files` go through this."""
+        with ExitStack() as stack:
+            for name in _CALLS:
+                real = getattr(os, name)
+                stack.enter_context(mock.patch(f"os.{name}", self.around(name, real)))
+            stack.enter_context(mock.patch("os.fdopen", self._opened(os.fdopen)))
+            yield
+
+
+@dataclass(slots=True)
+class Count:
+    """How one command fared."""
+
+    calls: int = 0
+    tried: int = 0
+    faults: int = 0
+
+
+def injected(told: Callable[[str], None], only: str = "") -> Iterator[tuple[str, Count]]:
+    """Every fault at every call of each command that writes, over nothing and over old files."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Place(Path(name))
+        for command, words in WRITES.items():
+            if only in command:
+                yield command, _of_command(command, words, place, told)
+
+
+def _of_command(
+    name: str, words: Sequence[str], place: Place, told: Callable[[str], None]
+) -> Count:
+    count = Count()
+    for old in (False, True):
+        place.cleared(words, old=old)
+        before, injection = place.files(), Injection()
+        with injection.installed():
+            done = run(*place.words(words))
+        whole = place.files()
+        if not done.answered or whole.keys() == before.keys() == set():
+            told(f"{name}: wrote nothing: {done.err}")
+        count.calls += len(injection.calls)
+        for at in range(len(injection.calls)):
+            for error, after in FAULTS:
+                place.cleared(words, old=old)
+                one = Injection(at=at, error=error, after=after)
+                with one.installed():
+                    found = run(*place.words(words))
+                count.tried += 1
+                if wrong := _wrong(found, error, place.files(), before, whole):
+                    count.faults += 1
+                    told(f"{name}: {one.calls[at]} {at} {error!r} {after=}: {wrong}")
+    return count
+
+
+def _wrong(
+    done: Outcome, error: BaseException, files: Mapping[str, bytes],
+    before: Mapping[str, bytes], whole: Mapping[str, bytes],
+) -> str:  # fmt: skip
+    """What is not as it should be after a fault; empty: all is."""
+    for name, content in files.items():
+        if name not in whole and name not in before:
+            return f"{name} is left"
+        if content != before.get(name) and not _alike(content, whole[name]):
+            return f"{name} is neither the old file nor the new one"
+    if isinstance(error, KeyboardInterrupt):
+        return "" if done.code == ExitCode.INTERRUPTED else f"exit code {done.code}: {done.err}"
+    if isinstance(error, SystemExit):
+        return "" if done.code == error.code else f"exit code {done.code}: {done.err}"
+    return "" if done.code in (0, 2, 5) and not done.fault() else f"{done.code}: {done.err[-500:]}"
+
+
+def _alike(one: bytes, other: bytes) -> bool:
+    """Whether two files are whole: seconds of a run may differ."""
+    return abs(len(one) - len(other)) <= 16
+
+
+_PROGRAM = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+
+
+def signalled(times: int, seed: int, told: Callable[[str], None]) -> Iterator[tuple[str, Count]]:
+    """Commands in processes of their own, each ended at a random moment of its life."""
+    chance = random.Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        place = Place(Path(name))
+        for number in SIGNALS:
+            count = Count()
+            for _ in range(times):
+                command = chance.choice([*WRITES])
+                place.cleared(WRITES[command], old=True)
+                words = place.words(WRITES[command])
+                started = time.perf_counter()
+                process = subprocess.Popen(
+                    [*_PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                )
+                time.sleep(chance.uniform(0, 2.5))
+                process.send_signal(number)
+                _, said = process.communicate(timeout=120)
+                count.tried += 1
+                left = [
+                    path for path in place.files() if path.startswith((".planner", "new/.planner"))
+                ]
+                ends = (0, 130, 143, -number) if number != signal.SIGKILL else (0, -number)
+                half = any(not content for content in place.files().values())
+                bad = "Traceback" in said or process.returncode not in ends or half
+                if bad or (left and number != signal.SIGKILL):
+                    count.faults += 1
+                    seconds = time.perf_counter() - started
+                    told(f"{number.name} {command} after {seconds:.1f} s: {process.returncode} "
+                         f"{left} {said[-300:]}")  # fmt: skip
+            yield f"{number.name} at a random moment", count
+
+
+def _limited() -> None:
+    """A process whose files may hold a kilobyte."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+SURROUNDINGS: Mapping[str, Mapping[str, Any]] = {
+    "no HOME": {"without": ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")},
+    "HOME that is no folder": {"env": {"HOME": "/nowhere"}},
+    "C locale": {"env": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}},
+    "dumb terminal": {"env": {"TERM": "dumb", "FORCE_COLOR": "1"}},
+    "20 columns": {"env": {"COLUMNS": "20", "TERM": "xterm", "FORCE_COLOR": "1"}},
+    "1 column": {"env": {"COLUMNS": "1", "TERM": "xterm", "FORCE_COLOR": "1"}},
+    "closed pipe": {"stdout": "closed"},
+    "full disk behind standard output": {"stdout": "/dev/full", "codes": (2,)},
+    "files of at most a kilobyte": {"preexec": _limited, "codes": (0, 2)},
+    "a folder that has vanished": {"cwd": "gone", "codes": (0, 2)},
+}
+
+
+def surrounded(told: Callable[[str], None]) -> Iterator[tuple[str, Count]]:
+    """A few commands where home, locale, terminal, streams, disk or folder are not as usual."""
+    commands = ("solve", "models import", "rack topology")
+    with tempfile.TemporaryDirectory() as name:
+        place = Place(Path(name))
+        for what, how in SURROUNDINGS.items():
+            count = Count()
+            for command in commands:
+                place.cleared(WRITES[command], old=True)
+                done = _run_in(place, WRITES[command], how)
+                count.tried += 1
+                left = [path for path in place.files() if ".planner" in path]
+                if (
+                    "Traceback" in done.stderr
+                    or left
+                    or done.returncode not in how.get("codes", (0, 141))
+                ):
+                    count.faults += 1
+                    told(f"{what}: {command}: {done.returncode} {left} {done.stderr[-500:]}")
+            yield what, count
+
+
+def _run_in(
+    place: Place, command: Sequence[str], how: Mapping[str, Any]
+) -> subprocess.CompletedProcess[str]:
+    """A command in its surroundings."""
+    env = {**os.environ, **how.get("env", {})}
+    for variable in how.get("without", ()):
+        env.pop(variable, None)
+    cwd = place.folder / "gone" if "cwd" in how else place.folder
+    cwd.mkdir(exist_ok=True)
+    wanted = how.get("stdout")
+    words = [*_PROGRAM, *place.words(command)]
+    if "cwd" in how:
+        words = ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *words]
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))
+    if wanted == "closed":
+        words = ["sh", "-c", '"$@" | true; exit "${PIPESTATUS:-0}"', "sh", *words]
+    with ExitStack() as stack:
+        out = stack.enter_context(open(wanted, "wb")) if wanted not in (None, "closed") else None
+        return subprocess.run(
+            words, cwd=cwd, env=env, text=True, timeout=120, check=False, stderr=subprocess.PIPE,
+            stdout=out or subprocess.DEVNULL, preexec_fn=how.get("preexec"),
+        )  # fmt: skip

@@ -1,0 +1,282 @@
+"""Inputs: every reader of the command line is given damaged files of its kind.
+
+A file is damaged as a tree, where it is one, or as text; then the command that reads it runs in
+this process. Allowed is an answer, or a refusal in a few lines with exit code 2 and nothing on
+standard output. Answers of `planner solve` are sealed again, so that what reads them is reached.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from campaigns import samples
+from campaigns.damage import text_damage, tree_damage
+from campaigns.running import Outcome, filled, run
+from planner.base.jsonfile import sealed
+from strict_yaml.errors import YamlError
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ROOT / "tests" / "answers" / "files"
+FORMATS = ROOT / "tests" / "formats"
+_AS_TEXT = 0.4
+"""The share of the damage of a tree that is done to its text."""
+_JOB = ("--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", "8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """A kind of file.
+
+    Attributes:
+        suffix: Of its name.
+        command: What reads it: FILE, and PLAN, NEW and OUT of the folder.
+        content: An undamaged one; empty: `made` gives it.
+        made: The command that writes one, and the name of the file that it writes to MADE.
+        seal: Whether it carries its digest.
+    """
+
+    suffix: str
+    command: tuple[str, ...]
+    content: bytes = b""
+    made: tuple[tuple[str, ...], str] = ((), "")
+    seal: bool = False
+
+    @property
+    def tree(self) -> Any:
+        """It as data; None: it is no tree."""
+        try:
+            if self.suffix == ".json":
+                return json.loads(self.content)
+            return load_yaml(self.content) if self.suffix in (".yaml", ".yml") else None
+        except (YamlError, ValueError):
+            return None
+
+    def damaged(self, random: Random) -> bytes:
+        """It after some damage."""
+        tree = self.tree
+        if tree is None or random.random() < _AS_TEXT:
+            return text_damage(self.content, random)
+        tree = tree_damage(tree, random)
+        try:
+            return self._written(tree)
+        except (ValueError, TypeError, YamlError):  # no such file can be written
+            return text_damage(self.content, random)
+
+    def _written(self, tree: Any) -> bytes:
+        if self.suffix != ".json":
+            return dump_yaml(tree).encode("utf-8", "surrogatepass")
+        if self.seal and isinstance(tree, dict):
+            tree = sealed(tree)
+        return json.dumps(tree).encode()
+
+
+def readers() -> dict[str, Reader]:
+    """Every kind of file that a command reads, by name."""
+    kept = {
+        name: Reader(suffix=suffix, command=(*command, "--json"), content=content,
+                     seal=name == "answer")
+        for name, (suffix, content, command) in {**_plans(), **_machines(), **_measured()}.items()
+    }  # fmt: skip
+    return kept | _made()
+
+
+Given = Mapping[str, tuple[str, bytes, tuple[str, ...]]]
+
+
+def _plans() -> Given:
+    return {
+        "job": (".yaml", samples.JOB, ("solve", "FILE")),
+        "job with a layout": (".yaml", _kept(FILES / "layout.yaml"), ("evaluate", "FILE")),
+        "plan": (".yaml", _kept(FORMATS / "plan-1.yaml"), ("evaluate", "FILE")),
+        "plan with stages": (".yaml", _kept(FILES / "plan-uneven.yaml"), ("evaluate", "FILE")),
+        "front, JSON": (".json", _kept(FORMATS / "front-1.json"),
+                        ("evaluate", "FILE", "--row", "1")),
+        "answer": (".json", _kept(FORMATS / "result-2.json"), ("compare", "FILE", "NEW")),
+        "study": (".yaml", samples.STUDY, ("sweep", "run", "FILE", "--dry-run")),
+        "store": (".db", _kept(FORMATS / "store-1.db"), ("sweep", "status", "FILE")),
+        "fleet": (".yaml", _kept(FILES / "fleet.yaml"), ("fleet", "FILE")),
+        "assumptions": (".yaml", samples.ASSUMPTIONS,
+                        ("evaluate", "PLAN", "--assumptions", "FILE")),
+    }  # fmt: skip
+
+
+def _machines() -> Given:
+    graph, traffic = ("rack", "topology", "--graph", "FILE"), ("rack", "topology", "ring:8",
+                                                               "--traffic", "FILE")  # fmt: skip
+    cluster = _kept(FILES / "full-cluster.yaml")
+    array = io.BytesIO()
+    np.save(array, 1.0 - np.eye(8))
+    return {
+        "cluster": (".yaml", _kept(FILES / "my-cluster.yaml"), ("hardware", "show", "FILE")),
+        "cluster in full": (".yaml", cluster, ("evaluate", "PLAN", "--hardware", "FILE")),
+        "chip": (".yaml", dump_yaml(load_yaml(cluster)["chip"]).encode(),
+                 ("hardware", "show", "FILE")),
+        "model": (".yaml", _kept(FILES / "my-model.yaml"), ("models", "show", "FILE")),
+        "config.json": (".json", _kept(FILES / "config.json"),
+                        ("models", "import", "FILE", "--name", "mine", "-o", "OUT")),
+        "graph, JSON": (".json", samples.GRAPH_JSON, graph),
+        "graph, YAML": (".yaml", _kept(FILES / "triangle.yaml"), graph),
+        "graph, GraphML": (".graphml", samples.GRAPHML, graph),
+        "graph, edges": (".edgelist", samples.EDGES, graph),
+        "traffic, npy": (".npy", array.getvalue(), traffic),
+        "traffic, CSV": (".csv", samples.MATRIX, traffic),
+    }  # fmt: skip
+
+
+def _measured() -> Given:
+    calibrate = ("calibrate", "--hardware", "h100-sxm5-80")
+    return {
+        "runs": (".csv", _kept(FILES / "runs.csv"), ("validate", "--data", "FILE")),
+        "calibration": (".yaml", _kept(FILES / "local.yaml"),
+                        ("evaluate", "PLAN", "--calibration", "FILE")),
+        "nccl-tests": (".txt", _kept(FILES / "all_reduce_perf.txt"),
+                       (*calibrate, "--nccl", "FILE")),
+        "GEMM": (".csv", _kept(FILES / "gemm.csv"), (*calibrate, "--gemm", "FILE")),
+        "failures": (".csv", samples.FAILURES, ("calibrate", "--failures", "FILE", "-o", "OUT")),
+        "points": (".csv", _kept(FILES / "points.csv"),
+                   ("ridgeline", "--hardware", "h100-sxm5-80", "--csv", "FILE")),
+        "log of a run": (".log", samples.LOG, ("check", "PLAN", "--log", "FILE")),
+        "launch": (".sh", samples.MEGATRON,
+                   ("evaluate", "--from", "auto", "FILE", "--model", "llama2-7b", "--hardware",
+                    "dgx-a100-80-hdr")),
+    }  # fmt: skip
+
+
+_EXPORTED = {
+    "megatron": "run.sh", "deepspeed": "ds_config.json", "torchtitan": "torchtitan.sh",
+    "maxtext": "maxtext.yml", "nanotron": "nanotron.yaml", "axolotl": "axolotl.yaml",
+    "trl": "trl.yaml", "torchtune": "torchtune.yaml",
+}  # fmt: skip
+
+
+def _made() -> dict[str, Reader]:
+    """Files that other commands write: schedules, and launches of each framework."""
+    found = {
+        f"launch of {name}": Reader(
+            suffix=Path(file).suffix,
+            command=("evaluate", "--from", name, "FILE", *_JOB, "--json"),
+            made=(("export", "LAUNCHED", "--to", name, "--allow-lossy", "-o", "MADE"), file),
+        )
+        for name, file in _EXPORTED.items()
+    }
+    ring = ("--topology", "ring:4", "-o")
+    schedules = {
+        "schedule": Reader(
+            suffix=".json",
+            command=("collective", "simulate", "FILE", "--json"),
+            made=(("collective", "synthesize", *ring, "MADE.json"), ""),
+        ),
+        "schedule, XML": Reader(
+            suffix=".xml",
+            command=("collective", "simulate", "FILE", "--json"),
+            made=(("collective", "export", *ring, "MADE.xml"), ""),
+        ),
+    }
+    return schedules | found
+
+
+def _kept(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+class Folder:
+    """A temporary folder with what the commands need beside the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.plan, self.launched, self.new, self.out = (
+            path / name for name in ("plan.yaml", "launched.yaml", "new.json", "out.yaml")
+        )
+        self.launched.write_bytes(samples.PLAN)
+        self.plan.write_bytes(_kept(FORMATS / "plan-1.yaml"))
+        self.new.write_bytes(_kept(FORMATS / "result-2.json"))
+
+    def tried(self, reader: Reader, content: bytes) -> Outcome:
+        """What the command says to a file."""
+        file = self.path / f"file{reader.suffix}"
+        file.write_bytes(content)
+        self.out.unlink(missing_ok=True)
+        return run(*filled(reader.command, FILE=file, PLAN=self.plan, NEW=self.new, OUT=self.out))
+
+
+def whole(reader: Reader, folder: Folder) -> Reader:
+    """A reader whose undamaged file is there, where another command writes it."""
+    command, file = reader.made
+    if not command:
+        return reader
+    place = folder.path / "made"
+    words = [
+        word.replace("MADE", str(place)).replace("LAUNCHED", str(folder.launched))
+        for word in command
+    ]
+    done = run(*words)
+    path = place / file if file else place.with_suffix(reader.suffix)
+    if not path.is_file():
+        raise SystemExit(f"error: {' '.join(words)}: {done.err}")
+    content = path.read_bytes()
+    return replace(reader, content=content)
+
+
+@dataclass(slots=True)
+class Count:
+    """How one reader fared."""
+
+    inputs: int = 0
+    answered: int = 0
+    refused: int = 0
+    faults: int = 0
+    slow: int = 0
+    most_cpu_s: float = 0.0
+
+
+def campaign(
+    inputs: int, seed: int, only: str = "", told: Callable[[str], None] = lambda _: None
+) -> Iterator[tuple[str, Count]]:
+    """Goes through all readers with so many inputs each.
+
+    Args:
+        inputs: Of each reader.
+        seed: Of the damage.
+        only: Part of the names of readers that are tried; empty: all.
+        told: Called with a line for each fault.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Folder(Path(name))
+        for kind, reader in readers().items():
+            if only in kind:
+                yield kind, _of_reader(kind, whole(reader, folder), folder, inputs, seed, told)
+
+
+def _of_reader(
+    kind: str, reader: Reader, folder: Folder, inputs: int, seed: int, told: Callable[[str], None]
+) -> Count:
+    count = Count()
+    undamaged = folder.tried(reader, reader.content)
+    if not undamaged.answered:
+        told(f"{kind}: the undamaged file is refused: {undamaged.err}")
+    for at in range(inputs):
+        random = Random(f"{seed} {kind} {at}")
+        content = reader.damaged(random)
+        outcome = folder.tried(reader, content)
+        count.inputs += 1
+        count.answered += outcome.answered
+        count.refused += outcome.code == 2
+        count.most_cpu_s = max(count.most_cpu_s, outcome.cpu_s)
+        if fault := outcome.fault():
+            count.faults += 1
+            told(f"{kind} {at}: {fault}: {content[:300]!r}")
+        if cost := outcome.cost():
+            count.slow += 1
+            told(f"{kind} {at}: {cost}: {content[:300]!r}")
+    return count

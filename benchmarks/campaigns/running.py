@@ -1,0 +1,144 @@
+"""Commands run inside this process, with all that they may do wrong noticed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import resource
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from planner.base.errors import ExitCode
+from planner.cli.main import main
+
+ANSWERED = (ExitCode.OK, ExitCode.CHECK_FAILED, ExitCode.INFEASIBLE, ExitCode.TIME_LIMIT)
+MOST_LINES, LONGEST_LINE = 41, 2000
+CPU_S, MEMORY_BYTES = 2.0, 500e6
+_HANGS_S = 120
+_ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a command did.
+
+    Attributes:
+        words: It.
+        code: Its exit code; -1: it raised what it should not.
+        out, err: What it printed.
+        cpu_s: CPU seconds.
+        more_bytes: By how much the largest memory of this process grew.
+    """
+
+    words: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+    cpu_s: float
+    more_bytes: float
+
+    @property
+    def answered(self) -> bool:
+        """Whether it gave an answer, a refusal being none."""
+        return self.code in ANSWERED
+
+    @property
+    def document(self) -> Any:
+        """The JSON that it printed; NaN is none."""
+        return json.loads(self.out, parse_constant=_no_constant)
+
+    def fault(self) -> str:
+        """What is wrong with it as a command that may refuse its input; empty: nothing."""
+        if self.code == -1:
+            return self.err
+        if not (self.answered or self.code == ExitCode.INPUT):
+            return f"exit code {self.code}"
+        if "Traceback" in self.err or "Warning" in self.err or _ESCAPES.search(self.err):
+            return f"said {self.err[-300:]!r}"
+        lines = self.err.splitlines()
+        if len(lines) > MOST_LINES or any(len(line) > LONGEST_LINE for line in lines):
+            return f"{len(lines)} lines, the longest of {max(map(len, lines))} characters"
+        if self.code == ExitCode.INPUT:
+            told = lines and all(line.startswith("error: ") for line in lines)
+            return "" if told and not self.out else f"refused with {self.err!r} and {self.out!r}"
+        return self._wrong_document()
+
+    def _wrong_document(self) -> str:
+        if "--json" not in self.words:
+            return ""
+        try:
+            found = self.document
+        except ValueError as error:
+            return f"no JSON: {error}"
+        return "" if isinstance(found, dict) else "no JSON object"
+
+    def cost(self) -> str:
+        """What it took beyond the limits of an input; empty: nothing."""
+        if self.cpu_s > CPU_S:
+            return f"{self.cpu_s:.1f} CPU s"
+        return f"{self.more_bytes / 1e6:.0f} MB" if self.more_bytes > MEMORY_BYTES else ""
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def run(*words: object) -> Outcome:
+    """Runs `planner WORDS`, whatever it raises."""
+    told = tuple(map(str, words))
+    out, err = io.StringIO(), io.StringIO()
+    before, code = sys.argv, 0
+    sys.argv = ["planner", *told]
+    started, memory = time.process_time(), _most_bytes()
+    try:
+        with (
+            contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _ended(),
+            warnings.catch_warnings(),
+        ):  # fmt: skip
+            warnings.simplefilter("always")
+            main()
+    except SystemExit as done:
+        code = done.code if isinstance(done.code, int) else -1
+    except BaseException as error:
+        code = -1
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        print(f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})", file=err)
+    finally:
+        sys.argv = before
+    return Outcome(
+        words=told, code=code, out=out.getvalue(), err=err.getvalue(),
+        cpu_s=time.process_time() - started, more_bytes=_most_bytes() - memory,
+    )  # fmt: skip
+
+
+def _most_bytes() -> float:
+    return 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+@contextlib.contextmanager
+def _ended() -> Iterator[None]:
+    """Ends what would never end."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"not done after {_HANGS_S} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(_HANGS_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def filled(command: Sequence[str], **places: object) -> tuple[str, ...]:
+    """A command with names in place of words in capitals."""
+    return tuple(str(places[word]) if word in places else word for word in command)
