@@ -22,9 +22,8 @@ from measuring import Cell, Report, Table, parser, positive, require, show  # be
 # isort: split
 import numpy as np
 
-from planner.answers.fleet import solve_fields
+from planner.answers.sweeping import Answers
 from planner.base.units import DAY_S
-from planner.results.result import SolveResult
 from planner.studies.fleet.answer import FleetResult, Totals
 from planner.studies.fleet.choices import Found, found_choices
 from planner.studies.fleet.planning import Effort, plan_fleet
@@ -41,17 +40,18 @@ PARTS = ("brute", "made", "trace", "large")
 _TOKENS = (2e10, 5e10, 1e11, 3e11)
 _MODELS = ("llama3-8b", "llama2-13b", "llama2-7b", "gpt3-1.3b", "mistral-7b", "gpt3-6.7b")
 _BATCH = {"batch_tokens": "1Mi"}
-_KNOWN: dict[str, SolveResult] = {}
+_KNOWN: dict[str, Mapping[str, Any]] = {}
+_ASK = Answers()
 _TRACE_CHIPS = 512
 _SLACK = 3.0
 _GRID_S = 12 * 3600.0
 
 
-def once(fields: Mapping[str, Any]) -> SolveResult:
+def once(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The answer of a question, which several fleets may ask."""
     key = repr(sorted(fields.items()))
     if key not in _KNOWN:
-        _KNOWN[key] = solve_fields(fields)
+        _KNOWN[key] = _ASK(fields)
     return _KNOWN[key]
 
 
@@ -139,7 +139,8 @@ def made(count: int, jobs: int, seconds: float) -> Table:
 def compared(name: str, question: FleetQuestion, seconds: float) -> dict[str, Cell]:
     """A fleet and what people do, as a row."""
     started = time.process_time()
-    result = plan_fleet(question, once, Effort(seconds=seconds, gap=0.01))
+    found = found_choices(question, once)
+    result = plan_fleet(question, found, Effort(seconds=seconds, gap=0.01))
     cpu = time.process_time() - started
     ours, usual = result.totals, result.usual
     require(ours is not None, f"{name}: {result.status} {result.reasons}")
@@ -212,9 +213,8 @@ def traced_fleet(mapping: str, jobs: int) -> dict[str, Any]:
             "model": model, "hardware": "dgx-a100-80-hdr", "chips": chips, "chips_exact": True,
             "train_tokens": known, "front": ("days", "run-energy"), "objective": "days", **_BATCH,
         }  # fmt: skip
-        best = once(asked).require()
-        assert best.run is not None
-        tokens = known * row["ran_s"] * row["gpus"] / chips / float(best.run.time_s)
+        run = once(asked)["front"]["plans"][0]["run"]
+        tokens = known * row["ran_s"] * row["gpus"] / chips / run["time_s"]
         start = row["submitted_s"] / DAY_S
         found.append({
             "name": f"kalos-{row['job']:.0f}", "model": model,

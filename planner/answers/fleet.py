@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from planner.answers.api import solve_request
+from planner.answers.sweeping import answering
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.progress import NotedProgress
-from planner.question.request import ARGUMENTS, request_from
-from planner.results.result import SolveResult
+from planner.question.request import ARGUMENTS
 from planner.studies.fleet.answer import FleetResult
+from planner.studies.fleet.choices import found_choices
 from planner.studies.fleet.planning import Effort, plan_fleet
 from planner.studies.fleet.question import FleetQuestion, fleet_from, read_fleet
 
@@ -23,6 +24,7 @@ def fleet(
     *,
     time_limit: float = 60.0,
     gap: float = 0.0,
+    store: str | os.PathLike[str] | None = None,
     on_progress: NotedProgress | None = None,
     **fields: Any,
 ) -> FleetResult:
@@ -32,6 +34,8 @@ def fleet(
         source: A fleet file, or its fields as a mapping; None: all are given by name.
         time_limit: Seconds of wall time that one search for a schedule may take.
         gap: The relative gap at which it may end, e.g. 0.01.
+        store: Of the plans of each job, e.g. `fleet.db`, a store of `planner.sweep`: what it has is
+            not solved again.
         on_progress: Called with (what, done, of, note).
         **fields: Fields of a fleet file that replace those of the source (`planner schema fleet`).
 
@@ -42,7 +46,8 @@ def fleet(
         question = fleet_from({**(source or {}), **fields})
     else:
         question = read_fleet(Path(source), fields)
-    return fleet_of(question, time_limit=time_limit, gap=gap, on_progress=on_progress)
+    kept = None if store is None else Path(store)
+    return fleet_of(question, time_limit=time_limit, gap=gap, store=kept, on_progress=on_progress)
 
 
 def fleet_of(
@@ -50,6 +55,7 @@ def fleet_of(
     *,
     time_limit: float,
     gap: float,
+    store: Path | None = None,
     on_progress: NotedProgress | None = None,
     origin: Origin = ARGUMENTS,
 ) -> FleetResult:
@@ -59,9 +65,7 @@ def fleet_of(
         raise InputError(f"{label}: {time_limit:g}: must be greater than 0")
     if not 0 <= gap < 1:
         raise InputError(f"{origin.label(['gap'])}: {gap:g}: must be a share from 0 to less than 1")
-    return plan_fleet(question, solve_fields, Effort(seconds=time_limit, gap=gap), on_progress)
-
-
-def solve_fields(fields: Mapping[str, Any]) -> SolveResult:
-    """The plans of one job on so many chips; the one place where a fleet asks for a solve."""
-    return solve_request(request_from(fields))
+    with answering(store) as ask:
+        found = found_choices(question, ask, on_progress)
+    result = plan_fleet(question, found, Effort(seconds=time_limit, gap=gap), on_progress)
+    return replace(result, read=ask.read)

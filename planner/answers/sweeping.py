@@ -6,7 +6,8 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ from planner.base.errors import InputError
 from planner.base.frozen import thawed
 from planner.base.messages import one_line
 from planner.base.progress import NotedProgress
-from planner.question.request import request_from
+from planner.question.request import Request, request_from
 from planner.search.uniform.session import Session
 from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.kept import kept_of
@@ -25,7 +26,7 @@ from planner.studies.sweep.question.keys import Keys, answering_version
 from planner.studies.sweep.question.study import Study, study_of
 from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.running.workers import GivenWorkers, LocalWorkers
-from planner.studies.sweep.store import Solved, Store
+from planner.studies.sweep.store import FAILED, Solved, Store
 
 
 def sweep(
@@ -98,34 +99,55 @@ def solve_in_order(questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[S
     return [_solved(key, fields, session) for key, fields in questions]
 
 
-def answered(questions: Sequence[Mapping[str, Any]], store: Path) -> list[dict[str, Any]]:
-    """What a store keeps of the answers to some questions; what it lacks is solved here, and kept.
+class Answers:
+    """What is kept of the answers to questions, asked one by one.
 
     Args:
-        questions: Fields of each, as of `planner.solve`.
-        store: A store of `sweep`; it is made where it is missing. Points of its study stay.
+        store: Where answers are looked for, and kept once they are solved here; None: nowhere.
+    """
 
-    Returns:
-        `status`, `best`, `front` and the rest, as `planner.studies.sweep.kept` says; of a question
-        that cannot be asked its `reason`.
+    def __init__(self, store: Store | None = None) -> None:
+        self._store, self._keys = store, Keys()
+        self.read = 0
+
+    def __call__(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """`status`, `best`, `front` and the rest, as `planner.studies.sweep.kept` says.
+
+        Args:
+            fields: Of a question, as of `planner.solve`.
+
+        Raises:
+            InputError: It cannot be asked, or the store cannot be used.
+        """
+        request = request_from(fields)
+        if self._store is None:
+            return kept_of(solve_request(request, session=_session()))
+        key = self._keys.key(request)
+        known = self._store.result(key, answering_version())
+        if known is not None and known[0] not in FAILED:
+            self.read += 1
+            return known[1]
+        found = _found(key, request, _session())
+        self._store.add([found])
+        return found.answer
+
+
+@contextmanager
+def answering(path: Path | None) -> Iterator[Answers]:
+    """Answers that are looked for and kept in a store of `sweep`; the points of its study stay.
+
+    Args:
+        path: Of the store, made where it is missing; None: nothing is kept.
 
     Raises:
-        InputError: A field is wrong, or the store cannot be used.
+        InputError: The store cannot be used, or a run holds it.
     """
-    keys, version = Keys(), answering_version()
-    asked = [request_from(fields) for fields in questions]
-    check_local(store)
-    with holding(store), Store(store, write=True) as opened:
-        found = []
-        for request in asked:
-            key = keys.key(request)
-            if (known := opened.result(key, version)) is None:
-                fields = request.model_dump(mode="json", exclude_unset=True)
-                (solved,) = solve_in_order([(key, fields)])
-                opened.add([solved])
-                known = solved.status, dict(solved.answer)
-            found.append({"status": known[0], **known[1]})
-        return found
+    if path is None:
+        yield Answers()
+        return
+    check_local(path)
+    with holding(path), Store(path, write=True) as store:
+        yield Answers(store)
 
 
 _OF_THREAD = threading.local()
@@ -141,33 +163,41 @@ def _session() -> Session:
 
 def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
     """One question; what goes wrong with it is its result."""
+    started = time.process_time()
+    try:
+        return _found(key, request_from(fields), session)
+    except InputError as error:
+        status, reason = "refused", str(error)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a bug: the other points of the study are not to be lost by it
+        status, reason = "failed", f"{type(error).__name__}: {error}"
+    cpu_s, answer = time.process_time() - started, {"reason": one_line(reason)}
+    return Solved(key, answering_version(), status, answer, cpu_s, _where())
+
+
+def _found(key: str, request: Request, session: Session) -> Solved:
+    """What was found for one question.
+
+    Raises:
+        InputError: It cannot be asked.
+    """
     started, wall = time.process_time(), time.perf_counter()
-    status, answer, counts = _answer(fields, session)
+    result = solve_request(request, session=session)
     return Solved(
         key=key,
         version=answering_version(),
-        status=status,
-        answer=answer,
+        status=result.status,
+        answer=kept_of(result),
         cpu_s=time.process_time() - started,
         run={
             "seconds": time.perf_counter() - wall,
-            "host": socket.gethostname(),
-            "process": os.getpid(),
-            **counts,
+            **_where(),
+            **thawed(result.candidates.counts),
         },
     )
 
 
-def _answer(
-    fields: Mapping[str, Any], session: Session
-) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Status, answer and counts of a question."""
-    try:
-        result = solve_request(request_from(fields), session=session)
-    except InputError as error:
-        return "refused", {"reason": one_line(str(error))}, {}
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # a bug: the other points of the study are not to be lost by it
-        return "failed", {"reason": one_line(f"{type(error).__name__}: {error}")}, {}
-    return result.status, kept_of(result), thawed(result.candidates.counts)
+def _where() -> dict[str, Any]:
+    """The machine, and the process on it."""
+    return {"host": socket.gethostname(), "process": os.getpid()}

@@ -35,6 +35,10 @@ def fleet(
     gap: Annotated[
         str | None, option("Relative gap that is enough, e.g. 1% (default: 0).", _SEARCH)
     ] = None,
+    store: Annotated[
+        Path | None,
+        option("Keep the plans of each job there; what it has is not solved again.", OUTPUT),
+    ] = None,
     plot: Annotated[
         Path | None, option("Draw who runs where and when: .svg, .png or .html.", OUTPUT)
     ] = None,
@@ -49,7 +53,7 @@ def fleet(
 
       planner fleet fleet.yaml --objective lateness --plot fleet.svg
 
-      planner fleet fleet.yaml --gap 1% --time-limit 5min --json
+      planner fleet fleet.yaml --store fleet.db --gap 1% --time-limit 5min
     """
     from planner.answers.fleet import fleet_of  # noqa: PLC0415  (numpy; not for --help)
     from planner.base.messages import Origin  # noqa: PLC0415
@@ -61,7 +65,9 @@ def fleet(
     question = read_fleet(file, changed)
     with progress_bar(wanted=not as_json, elapsed=True) as on_progress:
         effort = _effort(time_limit, gap)
-        result = fleet_of(question, **effort, on_progress=on_progress, origin=Origin(dashes=True))
+        result = fleet_of(
+            question, **effort, store=store, on_progress=on_progress, origin=Origin(dashes=True)
+        )
     if plot is not None and result.jobs:
         from planner.report.charts.fleet import fleet_picture  # noqa: PLC0415
 

@@ -88,7 +88,8 @@ def _workers(count: int | None, scheduler: str | None, cluster: Path | None) -> 
     Raises:
         InputError: Two places are named, or a number below 1.
     """
-    from planner.studies.sweep.running import workers as kinds  # noqa: PLC0415  (not for --help)
+    from planner.studies.sweep.running import queued  # noqa: PLC0415  (not for --help)
+    from planner.studies.sweep.running import workers as kinds  # noqa: PLC0415
 
     given = {"workers": count, "scheduler": scheduler, "cluster": cluster}
     named = [name for name, value in given.items() if value is not None]
@@ -99,7 +100,7 @@ def _workers(count: int | None, scheduler: str | None, cluster: Path | None) -> 
     if scheduler is not None:
         return kinds.ScheduledWorkers(scheduler)
     if cluster is not None:
-        return kinds.QueuedWorkers(kinds.read_cluster(cluster), str(cluster))
+        return queued.QueuedWorkers(queued.read_cluster(cluster), str(cluster))
     return kinds.LocalWorkers(count)
 
 

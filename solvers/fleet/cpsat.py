@@ -30,6 +30,7 @@ def searched(
     bound: int = 0,
     start: Schedule | None = None,
     seed: int = 0,
+    beside: bool = False,
 ) -> Searched:
     """Searches a program.
 
@@ -40,6 +41,8 @@ def searched(
         bound: A known one.
         start: A schedule to begin with.
         seed: Of the search.
+        beside: Whether it only looks for better schedules beside those that are known, over and
+            over, by large neighbourhoods, and proves nothing.
     """
     from ortools.sat.python import cp_model  # noqa: PLC0415  (slow, and only needed here)
 
@@ -49,7 +52,7 @@ def searched(
         program.model.add(program.goal >= bound)
     solver = new_solver()
     solver.parameters.num_workers = 1
-    solver.parameters.interleave_search = False
+    solver.parameters.interleave_search = solver.parameters.use_lns_only = beside
     solver.parameters.random_seed = seed
     solver.parameters.relative_gap_limit = gap
     solver.parameters.max_time_in_seconds = max(seconds, 0.01)

@@ -42,6 +42,7 @@ class Priced:
         bound: No schedule has a lower value; above `most`, there is none at all.
         most: No schedule has a higher value.
         schedule, value: The best one found, and its value; None and infinite: none.
+        cost: (c, t) what each pair costs at the prices of the best bound.
         rounds: Steps taken.
     """
 
@@ -49,6 +50,7 @@ class Priced:
     most: int
     schedule: Schedule | None
     value: float
+    cost: Floats
     rounds: int
 
 
@@ -61,7 +63,9 @@ def priced(fleet: Fleet, gap: float, deadline: float) -> Priced:
         deadline: Of `time.perf_counter`.
     """
     windows = Windows(fleet)
-    found = Priced(bound=0, most=windows.most, schedule=None, value=math.inf, rounds=0)
+    found = Priced(
+        bound=0, most=windows.most, schedule=None, value=math.inf, cost=windows.own, rounds=0
+    )
     prices = _free(fleet)
     floor = _floor(fleet)
     reach, stalled, best, kept = 0.0, 0, -math.inf, prices
@@ -80,7 +84,7 @@ def priced(fleet: Fleet, gap: float, deadline: float) -> Priced:
         reach = reach or _first_reach(found, bound)
         if bound > best + _ENOUGH * reach:
             reach = 2 * reach if stalled < _QUICK else reach
-            best, stalled, kept = bound, 0, prices
+            best, stalled, kept, found.cost = bound, 0, prices, cost
         elif (stalled := stalled + 1) >= _STALLED:
             reach, stalled, prices, bound = reach / 2, 0, kept, best
             if reach < _SMALLEST_REACH * max(abs(best), 1.0):

@@ -132,7 +132,8 @@ def without_dominated(fleet: Fleet, kept: Sequence[int] = ()) -> tuple[Fleet, In
     Also its rows; those that are to be kept are among them.
 
     Whatever a schedule does with such a choice, it does with the other one. Choices of jobs with
-    several segments are compared by what a step does and takes.
+    several segments are compared by what a step does and takes. Money and power count where they
+    are limited.
     """
     found = {row for job in range(len(fleet.jobs)) for row in _undominated(fleet, job)}
     rows = np.array(sorted(found | set(kept)), dtype=np.int64)
@@ -141,9 +142,12 @@ def without_dominated(fleet: Fleet, kept: Sequence[int] = ()) -> tuple[Fleet, In
 
 def _undominated(fleet: Fleet, job: int) -> Iterator[int]:
     rows, all_of = fleet.rows_of(job), fleet.choices
-    columns = ["steps", "units", "power", "money", "value"]
+    columns = ["steps", "units", "value"]
+    columns += ["power"] if _power_counts(fleet) else []
+    columns += ["money"] if fleet.money != UNLIMITED else []
     if fleet.jobs.segments[job] > 1:
-        columns += ["lost", "step_money", "step_value"]
+        columns += ["lost", "step_value"]
+        columns += ["step_money"] if fleet.money != UNLIMITED else []
     figures = np.stack([getattr(all_of, name)[rows] for name in columns], axis=1)
     if fleet.jobs.segments[job] > 1:
         figures = np.concatenate([figures, -all_of.rate[rows, None]], axis=1)
@@ -153,6 +157,11 @@ def _undominated(fleet: Fleet, job: int) -> Iterator[int]:
         equal = no_worse & (figures == figures[at]).all(axis=1)
         if no_worse.sum() == equal.sum() and not equal[:at].any():
             yield row
+
+
+def _power_counts(fleet: Fleet) -> bool:
+    """Whether power is limited anywhere."""
+    return fleet.total_power != UNLIMITED or bool((fleet.power != UNLIMITED).any())
 
 
 def objective_of(fleet: Fleet, schedule: Schedule) -> int:

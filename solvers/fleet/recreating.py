@@ -16,32 +16,41 @@ from solvers.fleet.problem import Run, Schedule
 from solvers.fleet.windows import Floats, Windows
 
 _MOST_TAKEN = 8
-_ROUNDS_PER_JOB = 80
-_AREA_PRICES = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+_ROUNDS_PER_JOB, _ROUNDS_PER_PAIR = 240, 20
+_AREA_PRICES = (0.0, 1e-2)
 """Prices of holding units, as shares of the largest value over all that there is to hold: what is
 placed with care for others leaves them room."""
+_PRICE_SHARES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.3)
+"""Shares of the prices of the best bound."""
 _COOLING = 0.02
 """Share of the value by which a schedule may be worse than the last one, at the beginning."""
 
 
 def recreated(
-    windows: Windows, start: Schedule | None, enough: float, deadline: float, seed: int
+    windows: Windows,
+    start: Schedule | None,
+    guide: Floats,
+    enough: float,
+    deadline: float,
+    seed: int,
 ) -> Schedule | None:
     """The best schedule found; None: not all jobs had a place at once.
 
     Args:
         windows: The pairs of the fleet.
         start: A schedule to begin with, if there is one; of jobs with one segment each.
+        guide: (c, t) what pairs cost at prices of what is limited.
         enough: A value at which to stop.
         deadline: Of `time.perf_counter`.
         seed: Of the choice of jobs.
     """
     rng = np.random.default_rng(seed)
-    costs, board = _costs(windows), Board(windows)
+    costs, board = _costs(windows, guide), Board(windows)
     for run in start or ():
         board.add(run)
     value, best = _value(board), (_value(board), dict(board.runs))
-    rounds = _ROUNDS_PER_JOB * len(windows.fleet.jobs)
+    jobs = len(windows.fleet.jobs)
+    rounds = min(_ROUNDS_PER_JOB, _ROUNDS_PER_PAIR * jobs) * jobs
     for turn in range(rounds):
         if (best[0] <= enough and len(best[1]) == len(windows.fleet.jobs)) or (
             time.perf_counter() > deadline
@@ -81,11 +90,15 @@ def _turn(board: Board, rng: np.random.Generator, costs: list[Floats]) -> None:
     board.fill(missing, costs[int(rng.integers(len(costs)))])
 
 
-def _costs(windows: Windows) -> list[Floats]:
-    """What pairs cost at several prices of holding units."""
+def _costs(windows: Windows, guide: Floats) -> list[Floats]:
+    """What pairs cost at prices of holding units: one at any time, and shares of the guide's."""
     there = float(windows.fleet.units.sum()) * windows.fleet.horizon
     area = windows.area[:, None] * (max(windows.most, 1) / there)
-    return [windows.own + price * area for price in _AREA_PRICES]
+    price = np.where(windows.allowed, guide, 0.0) - np.where(windows.allowed, windows.own, 0.0)
+    return [
+        *(windows.own + share * area for share in _AREA_PRICES),
+        *(windows.own + share * price for share in _PRICE_SHARES),
+    ]
 
 
 def _apart(one: Run, other: Run) -> int:

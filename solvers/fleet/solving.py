@@ -23,6 +23,9 @@ from solvers.fleet.recreating import recreated
 from solvers.fleet.windows import Windows
 from solvers.solution import Solution, Status
 
+_PROVING = 0.4
+"""Share of the time of the constraint program in which it looks for a proof."""
+
 
 def solve(
     fleet: Fleet,
@@ -71,21 +74,31 @@ def _by_prices(fleet: Fleet, best: _Best, gap: float, until: float, seed: int) -
     best.offer(found.schedule)
     if not best.near(found.bound, gap):
         begin = best.schedule if best.of_one_choice else found.schedule
-        best.offer(recreated(Windows(fleet), begin, found.bound / (1 - gap), until, seed))
+        enough = found.bound / (1 - gap)
+        best.offer(recreated(Windows(fleet), begin, found.cost, enough, until, seed))
     return found.bound
 
 
 def _by_program(
     fleet: Fleet, best: _Best, gap: float, seconds: float, bound: int, seed: int
 ) -> int | None:
-    """The same of the constraint program, which knows a bound."""
+    """The same of the constraint program, which knows a bound; after a while it proves no more."""
+    share = 1.0 if best.schedule is None else _PROVING
     ended = searched(
-        Program(fleet), seconds=seconds, gap=gap, bound=bound, start=best.schedule, seed=seed
-    )
+        Program(fleet), seconds=share * seconds, gap=gap, bound=bound, start=best.schedule,
+        seed=seed,
+    )  # fmt: skip
     if ended.status is Status.INFEASIBLE:
         return None
     best.offer(ended.schedule)
-    return max(bound, ended.bound)
+    bound = max(bound, ended.bound)
+    if best.schedule is not None and not best.near(bound, gap):
+        more = searched(
+            Program(fleet), seconds=(1 - share) * seconds, gap=gap, bound=bound,
+            start=best.schedule, seed=seed, beside=True,
+        )  # fmt: skip
+        best.offer(more.schedule)
+    return bound
 
 
 def _renamed(schedule: Schedule, rows: Ints) -> Schedule:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from planner.base.units import plural, show_watts
 from planner.report.drawing.chart import HATCHES, Axis, Bar, Chart, Key, Line, Mark, Picture
 from planner.report.drawing.style.looks import Look
-from planner.report.tables.fleet import job_cells, proof_words
-from planner.results.words import mesh_words
+from planner.report.tables.fleet import job_cells, plan_words, proof_words
 from planner.studies.fleet.answer import FleetResult, JobRow, Segment
 
 _TONES = ("blue", "green", "purple", "teal", "orange", "brown", "grey")
@@ -99,7 +98,7 @@ def _bar(job: JobRow, segment: Segment, at: int, ends: tuple[float, float], look
         detail=(
             f"{job.name} on {segment.chips:,} chips of {job.cluster}, day "
             f"{segment.start_day:.4g} to {segment.end_day:.4g}: "
-            f"{mesh_words(segment.plan.plan)}, {show_watts(segment.power_w)}"
+            f"{plan_words(segment)}, {show_watts(segment.power_w)}"
         ),
     )
 

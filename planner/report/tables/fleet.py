@@ -16,8 +16,8 @@ from planner.base.units import (
     show_watts,
 )
 from planner.report.tables.tables import indented, section, table
-from planner.results.words import mesh_words
-from planner.studies.fleet.answer import FleetResult, JobRow, Late, Totals
+from planner.studies.fleet.answer import FleetResult, JobRow, Late, Segment, Totals
+from planner.studies.sweep.kept import clock_words, mesh_words
 
 _NONE = "-"
 _NUMBERS = (
@@ -90,12 +90,17 @@ def job_cells(result: FleetResult) -> tuple[tuple[str, ...], list[tuple[str, ...
                 (_day(job.late_days) if job.late_days else _NONE) if first else "",
                 _energy(job.energy_kwh) if first else "",
                 show_watts(segment.power_w),
-                mesh_words(segment.plan.plan),
+                plan_words(segment),
             ]
             if priced:
                 cells.insert(7, _money(job.money) if first else "")
             rows.append(tuple(cells))
     return header, rows
+
+
+def plan_words(segment: Segment) -> str:
+    """`dp32, clock 0.9`; `--json` has all of a plan."""
+    return ", ".join(filter(None, [mesh_words(segment.plan), clock_words(segment.plan)]))
 
 
 def _chips(used: int, held: int) -> str:
@@ -178,8 +183,9 @@ def notes(result: FleetResult) -> Iterator[str]:
     if result.second:
         found = "(proved)" if result.second_proved else "that was found (not proved)"
         yield f"Of the schedules that are no later, this has the least {result.second} {found}."
+    read = f" ({result.read:,} from the store)" if result.read else ""
     yield (
-        f"Plans: the exact fronts of days and energy of {plural(result.solved, 'question')}, "
+        f"Plans: the exact fronts of days and energy of {plural(result.solved, 'question')}{read}, "
         f"{result.choices:,} choices; scheduled in {result.seconds:.1f} s."
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, field
 from typing import Any
 
 from frozen_records import dataclass
+from planner.base.frozen import thawed
 from planner.base.printable import Shown
 from planner.question.provenance import stamped
-from planner.results.plan import PlanResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +22,7 @@ class Segment:
         start_day, end_day: On the grid, from day 0.
         run_days: What the plan takes; the rest is rounding.
         power_w: Nodes and fabric, mean of a step.
-        plan: The plan and what it costs.
+        plan: The plan and what it costs, with the keys of a plan in docs/json.md.
     """
 
     chips: int
@@ -30,12 +31,12 @@ class Segment:
     end_day: float
     run_days: float
     power_w: float
-    plan: PlanResult = field(repr=False)
+    plan: Mapping[str, Any] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         fields = {name: getattr(self, name) for name in self.__slots__}
-        return {**fields, "plan": self.plan.to_dict()["mesh"]}
+        return {**fields, "plan": thawed(self.plan)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +192,8 @@ class FleetResult(Shown):
         late: Why jobs are late.
         reasons: Why nothing is possible, in sentences.
         changes: Then: what would make it so.
-        solved, choices: Questions that were solved for plans, and the plans to choose from.
+        solved, read: Questions asked for plans, and how many of their answers a store had.
+        choices: Plans to choose from.
         seconds: Wall time of the scheduling.
     """
 
@@ -212,6 +214,7 @@ class FleetResult(Shown):
     second: str = ""
     second_proved: bool = False
     solved: int = 0
+    read: int = 0
     choices: int = 0
     seconds: float = 0.0
 

@@ -7,19 +7,17 @@ that saves power alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.progress import NotedProgress
 from planner.base.units import DAY_S, HOUR_S
-from planner.results.plan import PlanResult
-from planner.results.result import SolveResult
 from planner.studies.fleet.question import FleetQuestion, Site, Task, site_fields
 
-Solve = Callable[[Mapping[str, Any]], SolveResult]
-"""From the fields of a question to its answer."""
+Ask = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""From the fields of a question to what a store of `sweep` keeps of its answer."""
 _KWH_J = 3.6e6
 
 
@@ -34,7 +32,7 @@ class Choice:
         money: Of the domains that are held, and of electricity; None without a price.
         energy_kwh: Nodes and fabric of the chips that are used.
         power_w: The same, in the mean of a step.
-        plan: The plan and what it costs.
+        plan: The plan and what it costs, as a store of `sweep` keeps it.
     """
 
     task: int
@@ -44,7 +42,7 @@ class Choice:
     money: float | None
     energy_kwh: float
     power_w: float
-    plan: PlanResult
+    plan: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,22 +52,22 @@ class Found:
     Attributes:
         choices: Of all jobs, by job.
         missing: (job, cluster) to why no plan fits there, where none does.
-        solved: Questions that were solved.
+        asked: Questions, each once.
     """
 
     choices: tuple[Choice, ...]
     missing: Mapping[tuple[int, int], str]
-    solved: int
+    asked: int
 
 
 def found_choices(
-    question: FleetQuestion, solve: Solve, on_progress: NotedProgress | None = None
+    question: FleetQuestion, ask: Ask, on_progress: NotedProgress | None = None
 ) -> Found:
     """The choices of all jobs; a question that two jobs ask is solved once.
 
     Args:
         question: The fleet.
-        solve: Answers a question.
+        ask: Answers a question.
         on_progress: Called with (what, done, of, note).
     """
     asked = [
@@ -78,7 +76,7 @@ def found_choices(
         for site in task.sites
         for chips in sizes_of(task, question.sites[site])
     ]
-    known: dict[str, SolveResult] = {}
+    known: dict[str, Mapping[str, Any]] = {}
     choices: list[Choice] = []
     missing: dict[tuple[int, int], str] = {}
     for done, (at, site, chips) in enumerate(asked):
@@ -90,20 +88,20 @@ def found_choices(
         fields = question_of(task, place, chips)
         key = repr(sorted(fields.items(), key=lambda item: item[0]))
         if key not in known:
-            known[key] = _solved(solve, fields, f"jobs: {task.name} on {place.name}")
+            known[key] = _answered(ask, fields, f"jobs: {task.name} on {place.name}")
         answer = known[key]
-        if answer.diagnosis is not None:
-            missing.setdefault((at, site), answer.diagnosis.explanation)
-        choices += _choices(at, site, place, answer)
+        if answer["diagnosis"] is not None:
+            missing.setdefault((at, site), answer["diagnosis"])
+        choices += _choices(at, site, place, answer, chips)
     have = {(one.task, one.site) for one in choices}
     kept = {pair: why for pair, why in missing.items() if pair not in have}
-    return Found(choices=tuple(choices), missing=kept, solved=len(known))
+    return Found(choices=tuple(choices), missing=kept, asked=len(known))
 
 
-def _solved(solve: Solve, fields: Mapping[str, Any], label: str) -> SolveResult:
+def _answered(ask: Ask, fields: Mapping[str, Any], label: str) -> Mapping[str, Any]:
     """The answer of a question; a refusal names the job and the cluster."""
     try:
-        return solve(fields)
+        return ask(fields)
     except InputError as error:
         lines = str(error).split("\n")
         raise InputError("\n".join(f"{label}: {line}" for line in lines)) from error
@@ -151,34 +149,31 @@ def _doubled(site: Site) -> Iterator[int]:
         units *= 2
 
 
-def _choices(at: int, number: int, site: Site, answer: SolveResult) -> Iterator[Choice]:
-    for plan in _plans(answer):
-        run = plan.run
-        if run is None or not run.time_s < float("inf"):
+def _choices(
+    at: int, number: int, site: Site, answer: Mapping[str, Any], chips: int
+) -> Iterator[Choice]:
+    """The front, which holds the best plan; plans on other numbers of chips are left out."""
+    for plan in answer["front"]["plans"]:
+        run = plan["run"]
+        if plan["chips"] != chips or run["time_s"] is None:  # it hardly ever ends
             continue
-        units = -(-plan.chips // site.unit_chips)
+        units = -(-chips // site.unit_chips)
         yield Choice(
             task=at,
             site=number,
             units=units,
-            days=float(run.time_s) / DAY_S,
-            money=_money(site, plan, units),
-            energy_kwh=float(run.energy_j) / _KWH_J,
-            power_w=plan.power_w("node_and_fabric"),
+            days=run["time_s"] / DAY_S,
+            money=_money(site, chips, run, units),
+            energy_kwh=run["energy_j"] / _KWH_J,
+            power_w=plan["power_per_chip_w"] * chips,
             plan=plan,
         )
 
 
-def _plans(answer: SolveResult) -> Sequence[PlanResult]:
-    """The front, which holds the best plan; plans on other numbers of chips are left out."""
-    asked = answer.question.asked.get("chips")
-    return [plan for plan in answer.front if plan.run is not None and plan.chips == asked]
-
-
-def _money(site: Site, plan: PlanResult, units: int) -> float | None:
+def _money(site: Site, chips: int, run: Mapping[str, Any], units: int) -> float | None:
     """Money of a run, chips of its domains that it leaves idle included."""
     price = site.form.price_per_chip_hour
-    if price is None or plan.run is None:
+    if price is None:
         return None
-    idle = units * site.unit_chips - plan.chips
-    return float(plan.run.money) + idle * price * float(plan.run.time_s) / HOUR_S
+    idle = units * site.unit_chips - chips
+    return float(run["money"] + idle * price * run["time_s"] / HOUR_S)

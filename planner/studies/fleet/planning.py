@@ -11,7 +11,7 @@ from frozen_records import dataclass
 from planner.base.progress import NotedProgress
 from planner.base.units import DAY_S
 from planner.studies.fleet.answer import FleetResult
-from planner.studies.fleet.choices import Choice, Found, Solve, found_choices
+from planner.studies.fleet.choices import Choice, Found
 from planner.studies.fleet.form import ENERGY, LATENESS
 from planner.studies.fleet.impossible import smallest_changes
 from planner.studies.fleet.late import whys
@@ -39,7 +39,7 @@ class Effort:
 
 def plan_fleet(
     question: FleetQuestion,
-    solve: Solve,
+    found: Found,
     effort: Effort,
     on_progress: NotedProgress | None = None,
 ) -> FleetResult:
@@ -47,11 +47,10 @@ def plan_fleet(
 
     Args:
         question: The fleet.
-        solve: Answers the question of one job on so many chips of a cluster.
+        found: The plans that its jobs may take.
         effort: How long a schedule is looked for.
         on_progress: Called with (what, done, of, note).
     """
-    found = found_choices(question, solve, on_progress)
     base = _base(question, found)
     if lacking := _without_plan(question, found):
         return replace(base, status=Status.INFEASIBLE.value, reasons=tuple(lacking))
@@ -89,7 +88,7 @@ def _base(question: FleetQuestion, found: Found) -> FleetResult:
         gap=None,
         grid_s=question.grid_s,
         days=question.steps * question.grid_s / DAY_S,
-        solved=found.solved,
+        solved=found.asked,
         choices=len(found.choices),
     )
 

@@ -46,6 +46,8 @@ _OWN_OF_FLEET = {
     "max_run_energy": "the objective of the fleet may be energy",
     "phases": "they are jobs of their own here",
     "down": "it is asked of one plan: planner solve --down",
+    "gap": "plans are proved; that of the schedule is planner fleet --gap",
+    "time_limit": "plans are proved; that of the schedule is planner fleet --time-limit",
     "resume_from": "it is asked of one plan: planner solve",
     "layout": "plans of the fleet have uniform stages",
     "pes": "clusters say it",

@@ -59,7 +59,7 @@ def _shares(question: FleetQuestion, choices: Sequence[Choice], runs: Sequence[R
 def _segment(question: FleetQuestion, choice: Choice, run: Run, share: float) -> Segment:
     day = question.grid_s / DAY_S
     return Segment(
-        chips=choice.plan.chips,
+        chips=choice.plan["chips"],
         held_chips=choice.units * question.sites[choice.site].unit_chips,
         start_day=run.start * day,
         end_day=run.end * day,

@@ -12,8 +12,8 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, shown
-from planner.plan import AXES
 from planner.question.asked import BY_NAME
+from planner.studies.sweep.kept import clock_words, mesh_words
 from planner.studies.sweep.question.conditions import Condition
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.store import FAILED
@@ -32,11 +32,10 @@ def _plan(row: Row) -> str | None:
     best = _best(row)
     if not best:
         return None
-    mesh = best["mesh"]
-    degrees = [f"{axis}{mesh[axis]}" for axis in (*AXES, "ep") if mesh.get(axis, 1) > 1]
-    also = [] if best["recompute"] == "none" else [f"recompute {best['recompute']}"]
-    words = [" ".join(degrees) or "1 chip", best["sharding"], f"micro-batch {best['micro_batch']}"]
-    return ", ".join([*words, *also])
+    words = [mesh_words(best), best["sharding"], f"micro-batch {best['micro_batch']}"]
+    if best["recompute"] != "none":
+        words.append(f"recompute {best['recompute']}")
+    return ", ".join(filter(None, [*words, clock_words(best)]))
 
 
 _OWN: dict[str, Cell] = {

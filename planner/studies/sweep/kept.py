@@ -7,15 +7,18 @@ the question was solved.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+from planner.plan import AXES
 from planner.results.plan import PlanResult
 from planner.results.result import SolveResult
 
 _OF_PLAN = ("mesh", "offload")
 _BY_BOUNDARY = ("energy_by_boundary_j", "power_by_boundary_w")
 _OF_GOODPUT = ("share", "low", "high", "mtbf_s", "checkpoint_every_s")
+_OF_RUN = ("time_s", "energy_j", "money")
 
 
 def kept_of(result: SolveResult) -> dict[str, Any]:
@@ -30,7 +33,10 @@ def kept_of(result: SolveResult) -> dict[str, Any]:
         "best": None if result.best is None else _best(result.best),
         "front": {
             "complete": result.front.complete,
-            "plans": [_plan(plan) for plan in result.front_rows()],
+            "plans": [
+                {**_plan(fields), **_run_costs(plan)}
+                for fields, plan in zip(result.front_rows(), result.front, strict=True)
+            ],
         },
         "training_run": None if run is None else _run(run),
         "diagnosis": None if result.diagnosis is None else result.diagnosis.explanation,
@@ -51,8 +57,16 @@ def _plan(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: value for name, value in fields.items() if _is_single(value) or name in _OF_PLAN},
         "placement": {"order": fields["placement"]["order"]},
-        **{name: fields[name] for name in ("stages", "job") if fields.get(name)},
+        **{name: fields[name] for name in ("stages", "job", "objectives") if fields.get(name)},
     }
+
+
+def _run_costs(plan: PlanResult) -> dict[str, Any]:
+    """What the whole run takes with a plan of the front; without a price there is no money."""
+    if plan.run is None:
+        return {}
+    costs = {name: float(getattr(plan.run, name)) for name in _OF_RUN}
+    return {"run": {name: one if math.isfinite(one) else None for name, one in costs.items()}}
 
 
 def _run(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,3 +79,16 @@ def _run(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_single(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
+
+
+def mesh_words(plan: Mapping[str, Any]) -> str:
+    """`tp8 pp2 dp4`, axes of size 1 left out."""
+    mesh = plan["mesh"]
+    sizes = [f"{axis}{mesh[axis]}" for axis in (*AXES, "ep") if mesh.get(axis, 1) > 1]
+    return " ".join(sizes) or "1 chip"
+
+
+def clock_words(plan: Mapping[str, Any]) -> str:
+    """`clock 0.9`; empty: the full one, or every chip has its own."""
+    clock = plan.get("clock", 1.0)
+    return f"clock {clock:g}" if isinstance(clock, int | float) and clock != 1.0 else ""

@@ -13,13 +13,14 @@ from cli.command import planner as command
 from support.cases import each
 
 import planner
-from planner.answers.fleet import solve_fields
+from planner.answers import sweeping
 from planner.report.charts.fleet import fleet_picture
 from planner.report.drawing.chart import Bar, Line
 from planner.studies.fleet.answer import FleetResult
 from planner.studies.fleet.choices import found_choices
 from planner.studies.fleet.program import program_of
 from planner.studies.fleet.question import fleet_from
+from planner.studies.sweep.places import holding
 from solvers.fleet.enumeration import least
 from strict_yaml.writing import dump
 
@@ -182,6 +183,9 @@ BAD: dict[str, Mapping[str, Any]] = {
     "jobs.0: chips: 8 has no place in a job of a fleet: sizes says it": {
         "jobs": [{"name": "a", "deadline": 1, "train_tokens": 1e9, "chips": 8}]
     },
+    "jobs.0: time_limit: '1s' has no place in a job of a fleet: plans are proved": {
+        "jobs": [{"name": "a", "deadline": 1, "train_tokens": 1e9, "time_limit": "1s"}]
+    },
     "jobs.0: clusters: 'wast' is not one of west; did you mean 'west'?": {
         "jobs": [{"name": "a", "deadline": 1, "train_tokens": 1e9, "clusters": ["wast"]}]
     },
@@ -243,7 +247,33 @@ def keys_of(value: Any) -> set[str]:
 def test_the_arrays_are_those_of_the_answer() -> None:
     """Every schedule of the arrays, against the answer for the file."""
     question = fleet_from(FLEET)
-    choices = found_choices(question, solve_fields).choices
+    choices = found_choices(question, sweeping.Answers()).choices
     found = least(program_of(question, choices, hard=False))
     assert found is not None
     assert found[0] * question.grid_s / 86400 == late().objective
+
+
+def test_a_store_has_the_plans_of_the_next_fleet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another deadline, priority or objective asks nothing again; other tokens do."""
+    store = tmp_path / "fleet.db"
+    first = fleet(store=store)
+    assert (first.solved, first.read) == (2, 0)
+    assert [job.to_dict() for job in first.jobs] == [job.to_dict() for job in late().jobs]
+    monkeypatch.setattr(sweeping, "solve_request", lambda *_, **__: pytest.fail("solved again"))
+    again = fleet(store=store)
+    assert (again.solved, again.read) == (2, 2)
+    assert [job.to_dict() for job in again.jobs] == [job.to_dict() for job in first.jobs]
+    jobs = [{**job, "deadline": "30h", "priority": 3} for job in FLEET["jobs"]]
+    changed = fleet(store=store, jobs=jobs, objective="energy")
+    assert (changed.status, changed.read) == ("optimal", 2)
+    monkeypatch.undo()
+    tokens = [{**FLEET["jobs"][0], "train_tokens": 2.9e11}, FLEET["jobs"][1]]
+    assert (more := fleet(store=store, jobs=tokens)).read == 2 < more.solved == 4
+
+
+def test_a_store_that_a_run_holds_is_refused(tmp_path: Path) -> None:
+    store = tmp_path / "fleet.db"
+    with holding(store), pytest.raises(planner.InputError, match=r"another run holds it \(process"):
+        fleet(store=store)

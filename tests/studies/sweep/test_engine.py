@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,13 +10,9 @@ import pytest
 from planner.base.errors import InputError, UnfinishedError
 from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.question.study import Study, study_of
+from planner.studies.sweep.running.queued import ClusterFile, QueuedWorkers, read_cluster
 from planner.studies.sweep.running.run import Run, run_study
-from planner.studies.sweep.running.workers import (
-    ClusterFile,
-    QueuedWorkers,
-    ScheduledWorkers,
-    read_cluster,
-)
+from planner.studies.sweep.running.workers import ScheduledWorkers
 from planner.studies.sweep.store import Counts
 from studies.sweep.stand_in import Here, Questions, known
 
@@ -169,6 +166,35 @@ def test_the_script_of_a_batch_system(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="sbatch is not here; run this where jobs are submitted"):
         workers.client  # noqa: B018  (it connects)
+
+
+def test_a_batch_system_that_takes_no_job_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("dask_jobqueue")
+    program = tmp_path / "sbatch"
+    program.write_text("#!/bin/sh\necho 'sbatch: error: invalid partition: cpu' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    form = ClusterFile(kind="slurm", workers=2, options={"queue": "cpu", "interface": "lo"})
+    said = r"slurm.yaml: sbatch takes no job: sbatch: error: invalid partition: cpu; 0 of 200"
+    run = Run(solve=known, workers=QueuedWorkers(form, "slurm.yaml"))
+    with pytest.raises(UnfinishedError, match=said):
+        run_study(STUDY, tmp_path / "s.db", run)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_refusal_counts_only_while_no_job_is_there() -> None:
+    workers = QueuedWorkers(ClusterFile(kind="slurm", workers=2), "slurm.yaml")
+    jobs = {0: SimpleNamespace(job_id=None), 1: SimpleNamespace(job_id="7")}
+    workers._cluster = SimpleNamespace(workers=jobs, scale=lambda _: None)
+    workers._hear("busy")
+    assert workers.refused == ""
+    del jobs[1]
+    assert workers.refused == "cluster: slurm.yaml: sbatch takes no job: busy"
+    workers._asked -= 60
+    workers.refill()
+    assert jobs == {}, "is asked for again"
 
 
 def test_what_a_cluster_needs_is_named() -> None:

@@ -33,13 +33,17 @@ def test_answers_go_through_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Fronts over chips, as a fleet asks for them: each is solved once."""
     path = tmp_path / "s.db"
     job = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False, "axes": "dp"}
-    asked = [{**job, "chips": chips} for chips in (8, 16, 9)]
-    found = sweeping.answered(asked, path)
-    assert [one["status"] for one in found] == ["optimal", "optimal", "refused"]
-    assert "cannot give 9 chips" in found[2]["reason"]
+    asked = [{**job, "chips": chips} for chips in (8, 16)]
+    with sweeping.answering(path) as answer:
+        found = [answer(fields) for fields in asked]
+        with pytest.raises(planner.InputError, match="cannot give 9 chips"):
+            answer({**job, "chips": 9})
+    assert [one["status"] for one in found] == ["optimal", "optimal"]
     assert [plan["chips"] for plan in found[1]["front"]["plans"]] == [16]
-    monkeypatch.setattr(sweeping, "solve_in_order", lambda _: pytest.fail("solved again"))
-    assert sweeping.answered(asked, path) == found
+    monkeypatch.setattr(sweeping, "solve_request", lambda *_, **__: pytest.fail("solved again"))
+    with sweeping.answering(path) as answer:
+        assert [answer(fields) for fields in asked] == found
+        assert answer.read == 2
 
 
 @pytest.mark.slow

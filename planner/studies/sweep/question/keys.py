@@ -29,7 +29,8 @@ from planner.studies.sweep.question.study import Study
 _FORM = 1  # of keys
 _LENGTH = 12
 _NOT_ANSWERING = ("cli", "report", "studies")
-"""Rooms of `planner` that no answer depends on."""
+"""Rooms of `planner` that no answer depends on, but for what says which of it is kept."""
+_KEPT = "studies/sweep/kept.py"
 _RECORDS = ("chips", "clusters")
 """Folders of `hardware_db` whose files are part of the questions that name them."""
 
@@ -152,6 +153,6 @@ def _counts(package: str, name: str) -> bool:
     if "__pycache__" in name:
         return False
     if package == "planner":
-        return room not in _NOT_ANSWERING and bool(inside)
+        return name == _KEPT or (room not in _NOT_ANSWERING and bool(inside))
     records = inside[:1] and inside[0] in _RECORDS if package == "hardware_db" else True
     return not (room == "data" and records)

@@ -20,10 +20,11 @@ class Watchdog:
         self._silent_since: float | None = None
         self._renewed = time.monotonic()
         self._renewals = 0
+        self._worked = False
 
     def heard(self) -> None:
         """A result has come."""
-        self._silent_since, self._renewals = None, 0
+        self._silent_since, self._renewals, self._worked = None, 0, True
 
     def renewed(self, threads: int) -> bool:
         """Looks after the workers; returns whether what was submitted before is lost.
@@ -36,10 +37,14 @@ class Watchdog:
         """
         now, workers = time.monotonic(), self._workers
         if threads and workers.connected:
-            self._silent_since = None
+            self._silent_since, self._worked = None, True
             workers.refill()
             return False
         since = self._silent_since = now if self._silent_since is None else self._silent_since
+        if workers.refused and (not self._worked or now - since > workers.renewed_after_s):
+            raise UnfinishedError(workers.refused)
+        if workers.refused:
+            workers.refill()
         most = workers.patience_s / workers.renewed_after_s
         if now - since > workers.patience_s or self._renewals >= most:
             raise UnfinishedError(workers.gone)

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from multiprocessing import resource_tracker
-from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing import Any
 
 from planner.base.errors import InputError, UnfinishedError
-from planner.base.files import read_yaml_text
-from planner.base.messages import Origin, mistakes, one_line
+from planner.base.messages import one_line
 
 PRELOADED = "planner.studies.sweep.running.warming"
-_CONNECT_S = 15.0
+CONNECT_S = 15.0
 _ASK_S = 10.0
-_CLOSE_S = 3.0
+CLOSE_S = 3.0
 _NO_PAGE = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 _MISSING = "sweep: needs Dask: pip install 'parallelism-planner[sweep]'"
 _SETTINGS = {
@@ -96,13 +91,18 @@ class Workers(ABC):
             return 0
         return sum(found.values())
 
+    @property
+    def refused(self) -> str:
+        """What a batch system says that takes no job; empty: there is none, or it takes some."""
+        return ""
+
     def refill(self) -> None:  # noqa: B027  (most have nothing to do)
         """Asks for workers that are missing, where they are ours."""
 
     def renew(self) -> bool:
         """Connects again; returns whether what was submitted before is lost by that."""
         with suppress(Exception):  # it is broken: what counts is that the next one works
-            self._client.close(timeout=_CLOSE_S)
+            self._client.close(timeout=CLOSE_S)
         self._client = None
         with suppress(UnfinishedError):  # it is tried again
             self._client = self._connected()
@@ -112,7 +112,7 @@ class Workers(ABC):
         """Lets the client go, and ends workers that are ours."""
         if self._client is not None:
             with suppress(Exception):  # at the end: nothing is lost any more
-                self._client.close(timeout=_CLOSE_S)
+                self._client.close(timeout=CLOSE_S)
             self._client = None
 
 
@@ -136,7 +136,7 @@ class LocalWorkers(Workers):
         distributed = imported("distributed")
         if self._cluster is None:
             self._cluster = self._started(distributed)
-        return distributed.Client(self._cluster, timeout=_CONNECT_S, set_as_default=False)
+        return distributed.Client(self._cluster, timeout=CONNECT_S, set_as_default=False)
 
     def _started(self, distributed: Any) -> Any:
         """A cluster whose workers begin to start; Ctrl-C is for this process, not for them."""
@@ -171,7 +171,7 @@ class LocalWorkers(Workers):
                     process.kill()
             cluster.shutdown_on_close = False  # not once more at the end of the program
             with suppress(Exception):  # nothing runs there any more
-                cluster.close(timeout=_CLOSE_S)
+                cluster.close(timeout=CLOSE_S)
 
 
 def _of_ours(record: logging.LogRecord) -> bool:
@@ -219,7 +219,7 @@ class ScheduledWorkers(Workers):
     def _connected(self) -> Any:
         distributed = imported("distributed")
         try:
-            return distributed.Client(self.address, timeout=_CONNECT_S, set_as_default=False)
+            return distributed.Client(self.address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError) as error:
             raise UnfinishedError(
                 f"scheduler: {one_line(self.address)}: no Dask scheduler answers there"
@@ -248,126 +248,6 @@ class GivenWorkers(Workers):
 
     def close(self) -> None:
         """The client is its caller's."""
-
-
-class ClusterFile(BaseModel):
-    """The form of a file that names a cluster to start workers on."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
-
-    kind: Literal["slurm", "pbs", "sge", "lsf", "kubernetes"] = Field(description="What runs jobs.")
-    workers: int = Field(ge=1, le=100_000, description="How many to start.")
-    options: dict[str, Any] = Field(
-        default={},
-        description="Of dask_jobqueue's cluster (queue, account, cores, memory, walltime, ...), or "
-        "of dask_kubernetes' KubeCluster (name, image, namespace, resources, ...).",
-    )
-
-
-_CLUSTERS = {
-    "slurm": ("dask_jobqueue", "SLURMCluster"),
-    "pbs": ("dask_jobqueue", "PBSCluster"),
-    "sge": ("dask_jobqueue", "SGECluster"),
-    "lsf": ("dask_jobqueue", "LSFCluster"),
-    "kubernetes": ("dask_kubernetes.operator", "KubeCluster"),
-}
-
-
-_PROGRAMS = {"slurm": "sbatch", "pbs": "qsub", "sge": "qsub", "lsf": "bsub"}
-
-
-def read_cluster(path: Path) -> ClusterFile:
-    """What a file says of a cluster.
-
-    Raises:
-        InputError: One line per mistake.
-    """
-    data, text = read_yaml_text(path)
-    try:
-        return ClusterFile.model_validate(data)
-    except ValidationError as error:
-        origin = Origin(file=str(path), content=text.content)
-        lines = mistakes(error, origin.label, ClusterFile.model_fields)
-        raise InputError("\n".join(lines)) from error
-
-
-def _first(error: Exception) -> str:
-    """The first sentence of what a library says, which says all again after it."""
-    return one_line(str(error)).partition(". ")[0]
-
-
-class QueuedWorkers(Workers):
-    """Workers that run as jobs of a batch system, or as pods.
-
-    Args:
-        form: What is started where.
-        file: Where that was read, for messages.
-    """
-
-    patience_s = 86400.0  # jobs wait in their queue as long as they like
-    renewed_after_s = 60.0
-
-    def __init__(self, form: ClusterFile, file: str) -> None:
-        super().__init__()
-        self.form, self.file = form, file
-        self._cluster: Any = None
-
-    def cluster(self) -> Any:
-        """The cluster of dask-jobqueue or dask-kubernetes.
-
-        Raises:
-            InputError: The package is not installed, or refuses the options.
-        """
-        if self._cluster is None:
-            module, name = _CLUSTERS[self.form.kind]
-            package = module.partition(".")[0].replace("_", "-")
-            try:
-                make: Callable[..., Any] = getattr(import_module(module), name)
-            except ImportError as error:
-                said = f"{self.form.kind} needs {package}: pip install {package}"
-                raise InputError(f"cluster: {self.file}: {said}") from error
-            try:
-                self._cluster = make(**_options(self.form))
-            except (TypeError, ValueError) as error:
-                raise InputError(f"cluster: {self.file}: options: {_first(error)}") from error
-        return self._cluster
-
-    def _connected(self) -> Any:
-        distributed = imported("distributed")
-        cluster, program = self.cluster(), _PROGRAMS.get(self.form.kind)
-        if program is not None and shutil.which(program) is None:
-            self.close()
-            raise InputError(
-                f"cluster: {self.file}: {program} is not here; run this where jobs are submitted"
-            )
-        cluster.scale(self.form.workers)
-        return distributed.Client(cluster, timeout=_CONNECT_S, set_as_default=False)
-
-    def refill(self) -> None:
-        """Asks for jobs in the place of those that have ended; those that wait count."""
-        with suppress(Exception):  # the batch system is asked again later
-            self.cluster().scale(self.form.workers)
-
-    def renew(self) -> bool:
-        """Asks for the workers again; the scheduler and what it has stay."""
-        self.refill()
-        return False
-
-    def close(self) -> None:
-        """Ends the jobs."""
-        super().close()
-        cluster, self._cluster = self._cluster, None
-        if cluster is not None:
-            with suppress(Exception):  # the batch system ends what is left
-                cluster.close(timeout=_CLOSE_S)
-
-
-def _options(form: ClusterFile) -> Mapping[str, Any]:
-    """Options, with one thread for each process where a batch system is asked."""
-    if form.kind == "kubernetes":
-        return form.options
-    cores = form.options.get("cores", 1)
-    return {"cores": cores, "processes": cores, "memory": "4GB", **form.options}
 
 
 @contextmanager
