@@ -2,12 +2,13 @@
 
 A partial plan is a mesh of pp stages with micro-batches of b sequences, m of them, interleave v:
 
-    T >= [ m (S / pp + c_mb) + w S + d + c_step ] f
+    T >= [ m (S / pp + c_mb) + w S + d(m) + c_step ] f
     E >= chips [ m K / pp (P_busy - P_wait) f + T P_standing ]    (+ joules of all operations)
 
 S: seconds of all layers and both ends for one micro-batch, the least over sequence parallelism and
-context-parallel modes, each group on the cheapest of the orders; K: of kernels; w: the share of S
-that a schedule idles; d: `reduction_s`; f: site factor and jitter.
+the context-parallel modes that heads allow, each group on the cheapest of the orders; K: of
+kernels; w: the share of S that a schedule idles; d: the least of `reductions`; f: site factor and
+jitter.
 
 A plan is bounded by its own cost with each group on the cheapest of the orders that it runs in, and
 a reduction that hides as much as it ever may. `docs/model/search.md` has the lemmas.
@@ -38,6 +39,7 @@ from planner.cost.pieces import (
 from planner.cost.step import step_cost, step_factor
 from planner.cost.terms import LAYER_GROUPS, layer_terms
 from planner.cost.vision.seconds import end_costs
+from planner.frameworks.rules import heads_exchange
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, RING, PlanTable
@@ -64,7 +66,7 @@ class NodeBounds:
         self.asked, self.model = asked, asked.model
         self.at = {mesh: row for row, mesh in enumerate(meshes)}
         self.nets = cheapest(asked.model, meshes, [space.every_order(m) for m in meshes])
-        self.reduction = [reduction_s(asked.model, mesh) for mesh in meshes]
+        self.reductions = [reductions(asked.model, mesh) for mesh in meshes]
         self.running_w = running_w(asked.model, asked.clocks)
         self.standing_w = {n: standing_w(asked.model, n) for n in asked.chips}
         self.factor = {n: _factor(asked.model, n) for n in asked.chips}
@@ -97,7 +99,7 @@ class NodeBounds:
         idles = a.bubbles and schedule.name in _IDLES
         w = (pp - 1) / pp / v if idles else 0.0
         s = paired if schedule.side_by_side else alone
-        d = self.reduction[self.at[node[:6]]] + a.step_s
+        d = min(once + m * often for once, often in self.reductions[self.at[node[:6]]]) + a.step_s
         f = self.factor[chips]
         time = (m * (s / pp + a.micro_batch_s) + w * s + d) * f
         busy = m * kernels / pp * f * self.running_w
@@ -125,9 +127,10 @@ class NodeBounds:
         tp, cp, _, _, _, ep, micro_batch, recompute = column
         rows = np.array([self.at[mesh] for mesh, _, _ in keys])[:, None]
         nets = {name: self.nets[name].take(rows) for name in LAYER_GROUPS}
+        modes = np.where(heads_exchange(model, tp, cp), mode, RING)
         x = layer_columns(
-            model, tp=tp, cp=cp, ep=ep, micro_batch=micro_batch, recompute=recompute, cp_mode=mode
-            + np.zeros_like(tp), sequence_parallel=(tp > 1) & spread, offload=np.zeros_like(tp),
+            model, tp=tp, cp=cp, ep=ep, micro_batch=micro_batch, recompute=recompute,
+            cp_mode=modes, sequence_parallel=(tp > 1) & spread, offload=np.zeros_like(tp),
             clock=clock,
         )  # fmt: skip
         terms = layer_terms(model, x, nets, model.local_parameters(tp, ep))
@@ -206,8 +209,11 @@ def _plan_bounds(model: CostModel, plans: PlanTable, nets: dict[str, GroupCosts]
     return np.stack([step.time[:, 0], step.energy[:, 0]], axis=1)
 
 
-def reduction_s(model: CostModel, mesh: Mesh) -> float:
-    """Seconds of data parallelism that no sharding of a mesh hides or avoids."""
+def reductions(model: CostModel, mesh: Mesh) -> list[tuple[float, float]]:
+    """Seconds of data parallelism that each sharding of a mesh neither hides nor avoids.
+
+    Those of a step, and those of each micro-batch.
+    """
     tp, cp, pp, dp, fsdp, ep = mesh
     a, job = model.assumptions, model.job
     fabric = model.fabric(tp * cp * pp * dp * fsdp)
@@ -221,15 +227,17 @@ def reduction_s(model: CostModel, mesh: Mesh) -> float:
     options = []
     if fsdp == 1:  # ddp reduces gradients; zero1 and zero2 scatter them and gather weights
         scattered = gradients + share * a.weight_wire_bytes * stage
-        options.append(visible * gather_s(fabric, cp * dp) * min(scattered, reduced))
+        options.append((visible * gather_s(fabric, cp * dp) * min(scattered, reduced), 0.0))
     if inner > 1:  # zero3 gathers weights; replicas reduce what is left
         weights = Gathers.of(job).weight_bytes * stage
-        often = (1 - a.zero3_overlap) * (2 * weights + gradients)
-        once = bool(gathers_once(model.framework, np.array([pp]))[0])
-        sent = visible * (weights + gradients) if once else often
         replicas = visible * gather_s(fabric, dp) * reduced / inner
-        options.append(gather_s(fabric, inner) * sent + replicas)
-    return min(options)
+        rate = gather_s(fabric, inner)
+        if gathers_once(model.framework, np.array([pp]))[0]:
+            options.append((visible * rate * (weights + gradients) + replicas, 0.0))
+        else:
+            often = (1 - a.zero3_overlap) * rate * (2 * weights + gradients)
+            options.append((replicas, often))
+    return options
 
 
 def gather_s(fabric: Fabric, members: int) -> float:
