@@ -56,7 +56,7 @@ def simulated(case: Case, plan: Plan, *, head_on_last_chunk: bool = False) -> Pi
     No message is hidden, so `case` must not hide them either. With `head_on_last_chunk` the last
     stage's surplus over the first sits on its last chunk.
     """
-    a = case.assumptions
+    a = case.model.assumptions
     assert a.interleaved_p2p == 1.0 or plan.interleave == 1
     cost = reference.evaluate(case.job, case.cluster, a, plan)
     m, v = round(cost.micro_batches), plan.interleave

@@ -38,7 +38,7 @@ def close(found: float, expected: float, whole: float) -> bool:
 
 def check(case: Case, plan: Plan, found: Breakdown, row: int) -> None:
     """Compare one row with the reference."""
-    expected = reference.evaluate(case.job, case.cluster, case.assumptions, plan)
+    expected = reference.evaluate(case.job, case.cluster, case.model.assumptions, plan)
     whole = expected.time
     assert math.isclose(found.step_time_s[row], whole, rel_tol=RELATIVE)
     for name in TIME_PARTS:
@@ -68,13 +68,13 @@ def check(case: Case, plan: Plan, found: Breakdown, row: int) -> None:
 
 def check_moved(case: Case, plan: Plan, found: Breakdown, row: int) -> None:
     """Every collective's (g-1)/g V counted once; each level's share; the levels telescope."""
-    book = wire(case.job, case.cluster, case.assumptions, plan)
+    book = wire(case.job, case.cluster, case.model.assumptions, plan)
     assert math.isclose(sum(book.levels), book.total, rel_tol=1e-12)
     levels = [float(column[row]) for column in found.wire_bytes.values()]
     for level, expected in zip(levels, book.levels, strict=True):
         assert close(level, expected, book.total)
     assert math.isclose(sum(levels), book.total, rel_tol=RELATIVE)
-    flop = executed_flop(case.job, case.assumptions, plan)
+    flop = executed_flop(case.job, case.model.assumptions, plan)
     assert math.isclose(found.flop[row], flop, rel_tol=RELATIVE)
 
 
@@ -86,7 +86,7 @@ def same_table(data: st.DataObject, case: Case, counts: list[int], most: int) ->
         if not runnable(case, plan):
             continue
         try:
-            found = reference.groups(case.job, case.cluster, case.assumptions, plan)
+            found = reference.groups(case.job, case.cluster, case.model.assumptions, plan)
         except IrregularError:
             continue
         if not any(net.lopsided for net in found.values()):  # test_network_torus.py has these

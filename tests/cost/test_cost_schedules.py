@@ -145,7 +145,7 @@ def test_hiding_messages_saves_what_a_full_pipeline_sends(
     plan = Plan(pp=pp, tp=tp, schedule="interleaved" if v > 1 else "1f1b", interleave=v,
                 sharding="ddp", sequence_parallel=tp > 1)  # fmt: skip
     pipe = simulated(case, plan)
-    p2p = reference.evaluate(case.job, case.cluster, case.assumptions, plan).p2p
+    p2p = reference.evaluate(case.job, case.cluster, case.model.assumptions, plan).p2p
     at = [0.0, *shares, 1.0]
     times = [pipelined(case.assuming(interleaved_p2p=share), plan, pipe) for share in at]
     assert math.isclose(times[-1], pipe.makespan, rel_tol=1e-9)
@@ -191,7 +191,7 @@ def chunk_times(case: Case, plan: Plan) -> tuple[Durations, float]:
     The layers of every chunk take what those of a middle stage do; embedding and head are on the
     first and the last chunk.
     """
-    a = case.assumptions
+    a = case.model.assumptions
     cost = reference.evaluate(case.job, case.cluster, a, plan)
     v, middle = plan.interleave, cost.stages[1]
     sizes = chunk_sizes(case.job.model, plan.pp * v, plan.split)

@@ -28,12 +28,12 @@ def memory_traffic(case: Case, plan: Plan) -> float:
 
 
 def test_data_parallel_volume_by_hand() -> None:
-    """Llama 3 8B on 8 chips, zero1: (g-1)/g of 4 and 2 bytes for every parameter, 8 times."""
+    """Llama 3 8B on 8 chips, zero1: (g-1)/g of 2 and 2 bytes for every parameter, 8 times."""
     case = case_of("llama3-8b", layers=32, batch=8, framework="deepspeed")
     plan = Plan(dp=8, sharding="zero1", sequence_parallel=False)
-    assert math.isclose(wire_total(case, plan), 7 / 8 * 6 * 8_030_261_248 * 8, rel_tol=1e-12)
+    assert math.isclose(wire_total(case, plan), 7 / 8 * 4 * 8_030_261_248 * 8, rel_tol=1e-12)
     ddp = replace(plan, sharding="ddp")
-    assert math.isclose(wire_total(case, ddp), 7 / 8 * 8 * 8_030_261_248 * 8, rel_tol=1e-12)
+    assert math.isclose(wire_total(case, ddp), 7 / 8 * 4 * 8_030_261_248 * 8, rel_tol=1e-12)
 
 
 def test_tensor_parallel_volume_by_hand() -> None:
@@ -51,7 +51,7 @@ def test_a_tied_table_is_reduced_once(name: str) -> None:
     """On one stage the head is the embedding: its gradients are one buffer."""
     case = case_of(name, layers=8, framework="deepspeed")
     plan = Plan(dp=8, sharding="zero1", sequence_parallel=False)
-    expected = 7 / 8 * 6 * case.job.model.total_parameters * 8
+    expected = 7 / 8 * 4 * case.job.model.total_parameters * 8
     assert math.isclose(wire_total(case, plan), expected, rel_tol=1e-9)
 
 
@@ -59,7 +59,7 @@ def test_experts_under_hybrid_sharding_reduce_their_own_shards() -> None:
     """An expert shard is 1 / (tp cp fsdp / ep) of the experts, not 1 / (cp fsdp)."""
     case = case_of("mixtral-8x7b", layers=4)
     plan = Plan(dp=2, fsdp=4, ep=4, sharding="zero3", sequence_parallel=False)
-    book = wire(case.job, case.cluster, case.assumptions, plan)
+    book = wire(case.job, case.cluster, case.model.assumptions, plan)
     assert math.isclose(wire_total(case, plan), book.total, rel_tol=1e-9)
 
 
@@ -79,7 +79,7 @@ def test_every_replica_updates_its_own_optimizer_shard() -> None:
     case = case_of("llama3-8b", layers=8, framework="deepspeed")
     whole = Plan(fsdp=8, sharding="zero3", sequence_parallel=False)
     hybrid = replace(whole, fsdp=4, dp=2)
-    state = case.assumptions.optimizer_traffic_bytes * case.job.model.total_parameters
+    state = case.model.assumptions.optimizer_traffic_bytes * case.job.model.total_parameters
     more = memory_traffic(case, hybrid) - memory_traffic(case, whole)
     assert math.isclose(more, state, rel_tol=1e-6)
 
@@ -90,7 +90,7 @@ def test_recomputation_repeats_the_element_wise_traffic() -> None:
     The products of a layer by hand; 50 MiB of L2 hold a block of 26 Mi elements.
     """
     case = case_of("llama3-8b", layers=8, framework="deepspeed")
-    a, job, chip = case.assumptions, case.job, case.cluster.chip
+    a, job, chip = case.model.assumptions, case.job, case.cluster.chip
     plan = Plan(dp=8, sharding="zero1", sequence_parallel=False)
     model = job.model
     width = a.row_bytes + a.tp_bytes
@@ -112,7 +112,7 @@ def test_experts_move_their_routed_tokens_through_memory() -> None:
     plan = Plan(dp=8, ep=8, sharding="zero1", sequence_parallel=False)
     free = case.assuming(routing_bytes=0.0)
     more = memory_traffic(case, plan) - memory_traffic(free, plan)
-    a = case.assumptions
+    a = case.model.assumptions
     copies = case.job.batch_tokens * 4 * 2 * 4096  # layers, experts per token, hidden
     copies *= 1 + a.elementwise_backward
     assert math.isclose(more, 2 * a.routing_bytes * copies, rel_tol=1e-6)

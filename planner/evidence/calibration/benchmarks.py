@@ -12,7 +12,7 @@ from hardware_db import Calibration, Chip, Cluster
 from planner.assumptions.assumptions import calibrated
 from planner.assumptions.fitted import UNFUSED
 from planner.assumptions.local_file import SITE_FACTOR
-from planner.assumptions.software import ERAS
+from planner.assumptions.software import ERAS, FAMILIES
 from planner.cost.kernels.compute import attention_s
 from planner.evidence.calibration.answer import Finding
 from planner.evidence.calibration.collectives import learn_collectives, paths_of
@@ -213,6 +213,5 @@ def _attention_path(known: Knowledge, kernel: str) -> str | None:
         return None
     if known.chip.calibration_attention == "hopper":
         return f"attention_efficiency.{'cudnn' if kernel == 'cudnn' else 'fa2_hopper'}"
-    key = {"ampere": "fa2_ampere"}.get(known.chip.calibration_attention)
-    key = key or known.chip.calibration_attention
-    return f"attention_efficiency.{key}" if kernel == "flash" else None
+    key = known.chip.calibration_attention
+    return f"attention_efficiency.{FAMILIES.get(key, key)}" if kernel == "flash" else None
