@@ -171,9 +171,9 @@ def chosen_of(
     proved = proof.status is Status.OPTIMAL
     plain = replace(prover, beside=None, session=None)  # without what was searched: it is large
 
-    def scope() -> Scope:
-        wider = lifted(resolved, plain, minimized, named, result) if alone else []
-        chips = said_of_chips(resolved, result, plain.limits, plain.options)
+    def scope(space: UniformSpace) -> Scope:
+        wider = lifted(resolved, space, minimized, named, result) if alone else []
+        chips = said_of_chips(resolved, result, space.limits, space.options)
         return scope_of(resolved, result, wider, chips, proved=proved)
 
     return Chosen(
@@ -189,7 +189,7 @@ def chosen_of(
         top_complete=complete_few,
         neighbors=neighbors,
         why=why,
-        scope=scope() if prover.deadline is not None else scope_when_read(scope),
+        scope=scope_when_read(lambda: scope(plain)) if prover.deadline is None else scope(prover),
     )
 
 
