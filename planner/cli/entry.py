@@ -6,6 +6,8 @@ import contextlib
 import gc
 import sys
 
+from planner.cli.interruption import forget, heard, listen
+
 _NEW_OBJECTS = 100_000
 
 
@@ -16,14 +18,18 @@ def main() -> None:
     700 new objects, and several times more when the program ends, takes a fifth of a short command.
     """
     gc.set_threshold(_NEW_OBJECTS)
+    listen()
     try:
         from planner.cli.main import main as run  # noqa: PLC0415  (takes a noticeable time)
 
         run()
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if isinstance(error, SystemExit) or not (isinstance(error, KeyboardInterrupt) or heard()):
+            raise
         if sys.stderr is not None:
             with contextlib.suppress(OSError):
                 print("interrupted", file=sys.stderr)
         sys.exit(130)
     finally:
         gc.freeze()
+        forget()

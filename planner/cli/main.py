@@ -22,6 +22,7 @@ from planner.base.messages import clipped, first_lines, printable, shortened
 from planner.base.version import __version__
 from planner.cli.completing import INSTRUCTION, answer_shell
 from planner.cli.groups import group_of
+from planner.cli.interruption import heard
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
 _UsageError: type[Any] = typer.BadParameter.__bases__[0]
@@ -117,13 +118,8 @@ def _guarded(arguments: list[str]) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
-    except PlannerError as error:
-        code = error.exit_code
-        lines = first_lines(str(error).split("\n"), _MOST_LINES)
-        _say(*(f"error: {clipped(shortened(printable(line)))}" for line in lines))
-    except KeyboardInterrupt:
-        code = 130
-        _say("interrupted")
+    except (PlannerError, KeyboardInterrupt) as error:
+        code = _ended(error)
     except BrokenPipeError:  # `planner ... | head`: the reader has seen enough
         code = 0
         _drop_output()
@@ -134,6 +130,16 @@ def _guarded(arguments: list[str]) -> int:
         _drop_output()
         _say(f"error: standard output: cannot be written ({(error.strerror or '?').lower()})")
     return code
+
+
+def _ended(error: PlannerError | KeyboardInterrupt) -> int:
+    """Says why a command ended, and with which code."""
+    if isinstance(error, KeyboardInterrupt) or heard():
+        _say("interrupted")
+        return 130
+    lines = first_lines(str(error).split("\n"), _MOST_LINES)
+    _say(*(f"error: {clipped(shortened(printable(line)))}" for line in lines))
+    return error.exit_code
 
 
 @functools.cache

@@ -122,6 +122,7 @@ class Store:
     def __init__(self, path: Path, *, write: bool = False) -> None:
         self.path = path
         self._name = one_line(str(path))
+        self._read = f"sqlite3 {self._name} .recover prints what can be read"
         if not write and not is_file(path):
             raise InputError(f"{self._name}: there is no such store{similar_file(path)}")
         with self._told():
@@ -190,8 +191,8 @@ class Store:
                 raise UnfinishedError(f"{self._name}: is locked{locked_by(self.path)}") from error
             if "not a database" in said or "malformed" in said or "corrupt" in said:
                 raise InputError(
-                    f"{self._name}: is damaged or no store ({said}); name another file, or save "
-                    "what can be read with planner sweep table --csv"
+                    f"{self._name}: is damaged or no store ({said}); name another file; "
+                    f"{self._read}"
                 ) from error
             raise InputError(f"{self._name}: cannot be used ({said})") from error
 
@@ -228,10 +229,7 @@ class Store:
             found = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             said = one_line(str(found).splitlines()[-1])
-            raise InputError(
-                f"{self._name}: is damaged ({said}); save what can be read with planner sweep "
-                "table --csv, and name another file"
-            )
+            raise InputError(f"{self._name}: is damaged ({said}); name another file; {self._read}")
 
     def noted(self, name: str) -> str | None:
         """What was noted under a name."""
