@@ -45,6 +45,7 @@ _ASK = Answers()
 _TRACE_CHIPS = 512
 _SLACK = 3.0
 _GRID_S = 12 * 3600.0
+_EARLIER_DAYS = 15.0
 
 
 def once(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -245,7 +246,7 @@ def trace(jobs: int, seconds: float) -> Table:
 def large(jobs: int, chips: int, seconds: float) -> Table:
     """Many jobs on one large cluster, to a gap of 1 %; plans and schedule timed apart."""
     rows: list[dict[str, Cell]] = []
-    for objective in ("cost", "energy", "weighted"):
+    for objective in ("cost", "energy", "weighted", "lateness"):
         question = fleet_from(large_fleet(jobs, chips, objective))
         started = time.process_time()
         found: Found = found_choices(question, once)
@@ -263,13 +264,18 @@ def large(jobs: int, chips: int, seconds: float) -> Table:
 
 
 def large_fleet(jobs: int, chips: int, objective: str) -> dict[str, Any]:
-    """Jobs that together need a good half of a cluster within its days."""
+    """Jobs that together need a good half of a cluster within its days.
+
+    Of lateness they are due so early that some cannot but be late.
+    """
     fields = made_fleet(0, jobs, objective=objective, chips=chips)
     rng = np.random.default_rng(1)
     scale = chips / 256
     for job in fields["jobs"]:
         job["train_tokens"] *= scale * float(rng.choice((0.5, 1.0)))
         job["deadline"] = float(rng.integers(20, 39))
+        if objective == "lateness":
+            job["deadline"] = max(job["deadline"] - _EARLIER_DAYS, job["start"] + 1.0)
         job["sizes"] = [chips // size for size in (256, 128, 64, 32, 16, 8, 4)]
     return {**fields, "defaults": {"batch_tokens": "4Mi"}}
 

@@ -6,8 +6,10 @@ import contextlib
 import gc
 import signal
 import sys
+from typing import NoReturn
 
 from planner.base.errors import ExitCode
+from planner.cli.interruption import forget, heard, listen
 
 _NEW_OBJECTS = 100_000
 
@@ -20,22 +22,31 @@ def main() -> None:
     """
     gc.set_threshold(_NEW_OBJECTS)
     _end_cleanly()
+    listen()
     try:
         from planner.cli.main import main as run  # noqa: PLC0415  (takes a noticeable time)
 
         run()
     except KeyboardInterrupt:
-        if sys.stderr is not None:
-            with contextlib.suppress(OSError):
-                print("interrupted", file=sys.stderr)
-        sys.exit(ExitCode.INTERRUPTED)
+        _interrupted()
     except Exception as error:
+        if heard():
+            _interrupted()
         from planner.cli.defects import report  # noqa: PLC0415  (only when we broke)
 
         report(error, sys.argv[1:])
         sys.exit(ExitCode.DEFECT)
     finally:
         gc.freeze()
+        forget()
+
+
+def _interrupted() -> NoReturn:
+    """Ends as Ctrl-C asks."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print("interrupted", file=sys.stderr)
+    sys.exit(ExitCode.INTERRUPTED)
 
 
 def _end_cleanly() -> None:

@@ -16,12 +16,13 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from planner.base.errors import ExitCode, InputError, PlannerError
+from planner.base.errors import ExitCode, InputError, PlannerError, UnfinishedError
 from planner.base.log import INFO, log
 from planner.base.messages import clipped, first_lines, printable, shortened
 from planner.base.version import __version__
 from planner.cli.completing import INSTRUCTION, answer_shell
 from planner.cli.groups import group_of
+from planner.cli.interruption import heard
 from planner.cli.logs import logged, moved_first
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
@@ -133,13 +134,8 @@ def _guarded(arguments: list[str]) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
-    except PlannerError as error:
-        code = error.exit_code
-        lines = first_lines(str(error).split("\n"), _MOST_LINES)
-        _say(*(f"error: {clipped(shortened(printable(line)))}" for line in lines))
-    except KeyboardInterrupt:
-        code = ExitCode.INTERRUPTED
-        _say("interrupted")
+    except (PlannerError, KeyboardInterrupt) as error:
+        code = _ended(error)
     except BrokenPipeError:  # `planner ... | head`: the reader has seen enough
         code = ExitCode.OK
         _drop_output()
@@ -150,6 +146,16 @@ def _guarded(arguments: list[str]) -> int:
         _drop_output()
         _say(f"error: standard output: cannot be written ({(error.strerror or '?').lower()})")
     return code
+
+
+def _ended(error: PlannerError | KeyboardInterrupt) -> int:
+    """Says why a command ended, and with which code."""
+    if isinstance(error, KeyboardInterrupt) or (heard() and not isinstance(error, UnfinishedError)):
+        _say("interrupted")
+        return ExitCode.INTERRUPTED
+    lines = first_lines(str(error).split("\n"), _MOST_LINES)
+    _say(*(f"error: {clipped(shortened(printable(line)))}" for line in lines))
+    return error.exit_code
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError, UnfinishedError
+from planner.cli.interruption import hear
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, standing_bar
 
@@ -147,7 +148,7 @@ def _run(
 @contextmanager
 def _ending_cleanly() -> Iterator[None]:
     """Inside of it SIGTERM, by which services end programs, is as Ctrl-C: workers end too."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, hear)
     try:
         yield
     finally:

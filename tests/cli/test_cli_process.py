@@ -325,6 +325,25 @@ def test_control_c_during_the_imports() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
+@each("raised", ["ImportError('initialization failed')", "TypeError('unhashable')",
+                 "InputError('sweep: needs Dask')", "SystemExit(0)"])  # fmt: skip
+def test_control_c_that_a_library_takes_for_another_error(raised: str) -> None:
+    """Of a command that had ended already, what it found counts."""
+    code = (
+        "import signal, sys\n"
+        "from planner.base.errors import InputError\n"
+        "from planner.cli import entry, main\n"
+        "def run(_):\n"
+        "    try: exec('signal.raise_signal(signal.SIGINT)')\n"
+        f"    except KeyboardInterrupt: raise {raised}\n"
+        "main._run = run\n"
+        "entry.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    expected = (0, "") if "Exit" in raised else (130, "interrupted\n")
+    assert (done.returncode, done.stderr) == expected
+
+
 def test_the_module_is_the_command() -> None:
     done = subprocess.run([sys.executable, "-m", "planner", "--version"], capture_output=True,
                           text=True, check=True)  # fmt: skip

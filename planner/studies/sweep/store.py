@@ -182,8 +182,8 @@ class Store:
 
     def _damaged(self, said: str, beside: str = "") -> InputError:
         return InputError(
-            f"{self._name}: is damaged{beside} ({said}); name another file, or save what can be "
-            "read with planner sweep table --csv"
+            f"{self._name}: is damaged{beside} ({said}); name another file; "
+            f"sqlite3 {self._name} .recover prints what can be read"
         )
 
     @contextmanager
@@ -219,10 +219,7 @@ class Store:
             found = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             said = one_line(str(found).splitlines()[-1])
-            raise InputError(
-                f"{self._name}: is damaged ({said}); save what can be read with planner sweep "
-                "table --csv, and name another file"
-            )
+            raise InputError(f"{self._name}: is damaged ({said}); name another file; {self._read}")
 
     def noted(self, name: str) -> str | None:
         """What was noted under a name."""

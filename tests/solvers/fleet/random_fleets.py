@@ -51,3 +51,26 @@ def twinned(choices: Choices) -> Choices:
     rows = np.repeat(np.arange(len(choices)), 2)
     columns = {name: getattr(choices, name)[rows] for name in Choices.__slots__}
     return Choices(**columns | {"cluster": np.tile([0, 1], len(choices))})
+
+
+def crowded_fleet(seed: int) -> Fleet:
+    """More jobs than can be in time on one cluster, each of five sizes; power is not limited."""
+    rng = np.random.default_rng(seed)
+    jobs, horizon = 12, 80
+    of, units = np.repeat(np.arange(jobs), 5), np.tile([1, 2, 4, 8, 16], jobs)
+    work = rng.integers(8, 120, jobs)
+    none = np.zeros(len(of), dtype=np.int64)
+    return Fleet(
+        jobs=Jobs(
+            release=rng.integers(0, 10, jobs), deadline=rng.integers(8, 30, jobs),
+            weight=rng.integers(1, 4, jobs), latest=np.full(jobs, horizon),
+            work=np.full(jobs, 10**9), segments=np.ones(jobs, dtype=np.int64),
+        ),
+        choices=Choices(
+            job=of, cluster=none, steps=np.ceil(work[of] / units**0.95).astype(np.int64),
+            units=units, power=units, money=none, value=none, rate=none + 1, lost=none,
+            step_money=none, step_value=none,
+        ),
+        units=np.array([16]), power=np.array([UNLIMITED]), total_power=UNLIMITED,
+        money=UNLIMITED, horizon=horizon,
+    )  # fmt: skip

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from random_fleets import random_fleet
+from random_fleets import crowded_fleet, random_fleet
 from support.cases import each
 
 from solvers.fleet.changes import later_deadlines, longer_horizon, more_money, more_units
@@ -22,7 +22,9 @@ from solvers.fleet.problem import (
     objective_of,
     without_dominated,
 )
+from solvers.fleet.recreating import recreated
 from solvers.fleet.solving import solve
+from solvers.fleet.windows import Windows
 from solvers.solution import Status
 
 SEEDS = range(40)
@@ -99,6 +101,31 @@ def _later(fleet: Fleet, steps: int) -> Fleet:
     held = fleet.jobs.latest < fleet.horizon
     latest = np.where(held, fleet.jobs.latest + steps, fleet.jobs.latest)
     return replace(fleet, jobs=replace(fleet.jobs, latest=latest))
+
+
+def test_power_and_money_without_a_limit_keep_no_choice() -> None:
+    """Each choice twice, once with less power and once with less money."""
+    fleet = crowded_fleet(0)
+    rows = len(without_dominated(fleet)[1])
+    twice = fleet.choices.take(np.repeat(np.arange(len(fleet.choices)), 2))
+    less = np.tile([0, 1], len(fleet.choices))
+    both = replace(fleet, choices=replace(twice, power=twice.power - less, money=less))
+    assert len(without_dominated(both)[1]) == rows
+    limited = replace(both, money=99, total_power=99)
+    assert len(without_dominated(limited)[1]) == 2 * rows
+
+
+def test_prices_of_the_bound_guide_jobs_that_cannot_all_be_in_time() -> None:
+    fleet, _ = without_dominated(crowded_fleet(1))
+    windows, until = Windows(fleet), time.perf_counter() + 60
+    found = priced(fleet, 0.0, until)
+    values = []
+    for guide in (found.cost, windows.own):
+        schedule = recreated(windows, None, guide, found.bound, until, 0)
+        assert schedule is not None
+        assert not broken(fleet, schedule)
+        values.append(objective_of(fleet, schedule))
+    assert found.bound <= values[0] < values[1]
 
 
 def test_no_more_lateness_than_allowed_is_a_limit() -> None:

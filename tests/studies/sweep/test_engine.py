@@ -1,5 +1,6 @@
 """The engine: windows and batches, workers that die, points that kill them, watchdog, versions."""
 
+import logging
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.question.study import Study, study_of
 from planner.studies.sweep.running.queued import ClusterFile, QueuedWorkers, read_cluster
 from planner.studies.sweep.running.run import Run, run_study
-from planner.studies.sweep.running.workers import ScheduledWorkers
+from planner.studies.sweep.running.workers import ScheduledWorkers, configured
 from planner.studies.sweep.store import Counts
 from studies.sweep.stand_in import Here, Questions, known
 
@@ -124,6 +125,14 @@ def test_a_scheduler_that_is_not_there_is_told_at_once(
     workers = ScheduledWorkers("tcp://127.0.0.1:1")
     with pytest.raises(UnfinishedError, match=r"tcp://127.0.0.1:1: no Dask scheduler answers"):
         run_study(STUDY, tmp_path / "s.db", Run(solve=known, workers=workers))
+
+
+def test_dask_logs_nothing_while_a_study_runs() -> None:
+    """That a scheduler goes away is told by the run, once."""
+    client = logging.getLogger("distributed.client")
+    with configured():
+        assert not client.isEnabledFor(logging.ERROR)
+    assert client.isEnabledFor(logging.ERROR)
 
 
 def test_points_that_cannot_be_asked_stop_a_run_before_it_begins(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def _heard(kind: Any, hear: Callable[[str], None]) -> Any:
 def _reason(error: Exception) -> str:
     """What the program of a batch system wrote; of other mistakes, what they say."""
     said = str(error).partition("stderr:\n")[2] or str(error) or type(error).__name__
-    return one_line(said.strip())
+    return one_line("; ".join(line.strip() for line in said.strip().splitlines()))
 
 
 def _taken(job: Any) -> bool:

@@ -29,8 +29,11 @@ _SETTINGS = {
     "distributed.worker.memory.target": False,
     "distributed.worker.profile.enabled": False,
     "distributed.scheduler.work-stealing": False,
-    "distributed.logging.distributed": "critical",
+    "distributed.logging.distributed": "critical",  # of workers that start now
 }
+
+_LOGGERS = ("distributed", "distributed.client")
+"""Those of Dask with a level of their own here."""
 
 
 def imported(name: str) -> Any:
@@ -252,8 +255,19 @@ class GivenWorkers(Workers):
 
 @contextmanager
 def configured() -> Iterator[None]:
-    """Inside of it Dask is set up for solves: long, of one thread, on workers that may die."""
+    """Inside of it Dask is set up for solves: long, of one thread, on workers that may die.
+
+    It logs nothing: that connections are lost is seen, and told once it is for good.
+    """
     dask = imported("dask")
     imported("distributed")  # its own settings are there before they are changed for a while
-    with dask.config.set(_SETTINGS):
-        yield
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    levels = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL)
+    try:
+        with dask.config.set(_SETTINGS):
+            yield
+    finally:
+        for one, level in zip(loggers, levels, strict=True):
+            one.setLevel(level)

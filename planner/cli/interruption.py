@@ -1,0 +1,47 @@
+"""Ctrl-C, which counts however the code that it breaks into takes it.
+
+Libraries turn the exception into another one or drop it: an import written in C says that it failed
+for another reason, a cache that a key cannot be hashed.
+"""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from typing import Any
+
+_HEARD: list[int] = []
+
+
+def listen() -> None:
+    """Notes Ctrl-C from now on; who has it ignored (`nohup`) keeps that."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        with suppress(ValueError):  # not in the main thread: another program has called the command
+            signal.signal(signal.SIGINT, hear)
+
+
+def hear(number: int, _: Any) -> None:
+    """A handler of signals.
+
+    Raises:
+        KeyboardInterrupt: Always.
+    """
+    _HEARD.append(number)
+    raise KeyboardInterrupt
+
+
+def heard() -> bool:
+    """Whether it came."""
+    return bool(_HEARD)
+
+
+def forget() -> None:
+    """Ends the listening: from here on the program only ends, and Ctrl-C ends it at once.
+
+    Python would end by a signal of its own where an interruption passed through text that it ran
+    as code, as the standard library does for records, whatever exit code is asked for; text that
+    runs without one makes it forget that.
+    """
+    exec("")
+    if signal.getsignal(signal.SIGINT) is hear:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
