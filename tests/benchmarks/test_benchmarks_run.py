@@ -315,7 +315,8 @@ def test_what_cannot_be_measured_is_refused_before_anything_is(tmp_path: Path) -
 
 
 def test_the_page_shows_commands_that_exist(helps: dict[str, tuple[int, str]]) -> None:
-    pages = [BENCHMARKS.parent / "docs" / f"{name}.md" for name in ("performance", "peers")]
+    names = ("performance", "performance/growth", "peers")
+    pages = [BENCHMARKS.parent / "docs" / f"{name}.md" for name in names]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     shown = re.findall(r"^python benchmarks/(\S+\.py)(.*)$", text, re.MULTILINE)
     assert len(shown) >= 6
