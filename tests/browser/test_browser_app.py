@@ -166,7 +166,7 @@ def test_a_newer_build_is_taken_whole_when_its_reader_says_so(browser: Any, tmp_
     names = ("app.css", "app.js", "form.json", "icon.svg", "index.html", "kept.js", "sw.js")
     for name in names:
         shutil.copy(built() / name, tmp_path / name)
-    (tmp_path / "worker.js").write_text("")
+    (tmp_path / "worker.js").write_text("postMessage({ kind: 'ready' })")
     form = (tmp_path / "form.json").read_text(encoding="utf-8")
 
     def release(version: str) -> None:

@@ -9,6 +9,7 @@ let asked = 0;
 let kept = null; // the section that stays beside the next answer
 let boot = 0; // answers of an earlier worker are gone with it
 let lost = false; // the worker does not start
+let keeps = false; // the browser was asked to keep the page
 let turn = 0; // of the question that is asked now; what an earlier one says is not shown
 const waiting = new Map();
 
@@ -26,6 +27,7 @@ function start() {
 function heard(data) {
   if (data.kind === "ready") {
     ready = true;
+    keepPage();
     if (!waiting.size) say("Ready.");
   } else if (data.kind === "broken") broken(data.why);
   else if (data.kind === "progress") shown(data);
@@ -40,9 +42,20 @@ function heard(data) {
 
 function broken(why) {
   lost = true;
+  keepPage();
   say(`The planner does not start in this browser: ${why}`);
   for (const { reject } of waiting.values()) reject(new Error(why));
   waiting.clear();
+}
+
+// Once, and after the boot, whose files it would load a second time beside it.
+function keepPage() {
+  if (keeps) return;
+  keeps = true;
+  keepFiles((take) => {
+    $("newer").hidden = false;
+    $("newer").querySelector("button").onclick = take;
+  });
 }
 
 function ask(kind, given) {
@@ -394,10 +407,6 @@ $("stop").onclick = stop;
 $("keep").onclick = keep;
 $("find").oninput = find;
 window.onhashchange = linked;
-keepFiles((take) => {
-  $("newer").hidden = false;
-  $("newer").querySelector("button").onclick = take;
-});
 start();
 fetch("form.json").then((response) => response.json()).then((form) => {
   build(form);
