@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from solvers.operation_rounding import repaired, rounded, slowed, whole_levels
-from solvers.operations import (
+from solvers.operations.program import (
     Operations,
     _Program,
     at_level,
@@ -16,6 +15,7 @@ from solvers.operations import (
     solve,
     solve_whole,
 )
+from solvers.operations.rounding import repaired, rounded, slowed, whole_levels
 
 
 def drawn(seed, *, grouped=False, switches=False):

@@ -25,8 +25,8 @@ from planner.plan import Plan
 from planner.results.operation_clocks import SHOWN_S, ClockChoice, OperationClocks, Slower
 from planner.schedules.orders import REDUCTION
 from planner.search.operations.graph import StepOperations, step_operations
-from solvers.operation_rounding import rounded
-from solvers.operations import Levels, Operations, at_level, evaluated, solve, solve_whole
+from solvers.operations.program import Levels, Operations, at_level, evaluated, solve, solve_whole
+from solvers.operations.rounding import rounded
 
 _SLOWER = (1.0, 1.01, 1.02, 1.05, 1.1)
 """Limits on the time of the front, relative to the plan's."""
@@ -64,12 +64,12 @@ def clocks_per_operation(
     stages = _per_stage(steps, limit_s)
     base = evaluated(steps.graph, _of_operations(steps, stages))
     mixed = solve(steps.graph, limit_s) or base
-    front = _front(steps, limit_s)
     progress(1)
     found = []
     for at, seconds in enumerate(times):
         found.append(_whole(steps, seconds, limit_s, base))
         progress(2 + at)
+    front = _front(steps, limit_s, found[0].cost)
     choices = tuple(
         _choice(steps, seconds, one, base, mixed) for seconds, one in zip(times, found, strict=True)
     )
@@ -110,12 +110,12 @@ def _of_operations(steps: StepOperations, stages: Levels) -> FloatArray:
     return np.asarray(stages.shares[_stages(steps)])
 
 
-def _front(steps: StepOperations, limit_s: float) -> tuple[Slower, ...]:
-    """Points at longer steps; clocks that end sooner are allowed later too."""
+def _front(steps: StepOperations, limit_s: float, best: float) -> tuple[Slower, ...]:
+    """Points at longer steps; clocks that end sooner (of `best` joules) are allowed later too."""
     found: list[Slower] = []
     for factor in _SLOWER:
         one = _slower(steps, factor * limit_s)
-        best = min([one.per_operation_j, *(other.per_operation_j for other in found)])
+        best = min(best, one.per_operation_j)
         found.append(replace(one, per_operation_j=best))
     return tuple(found)
 

@@ -2,7 +2,7 @@
 
 `whole_levels` never breaks a limit, `repaired` makes room for changes of the level, and `slowed`
 uses what is left; `rounded` is all of it. They prove nothing: the bound of
-`solvers.operations.solve` says how good the levels are.
+`solvers.operations.program.solve` says how good the levels are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from solvers.operations import TOLERANCE, Ints, Levels, Operations, at_level, evaluated, solve
+from solvers.operations.program import (
+    TOLERANCE,
+    Ints,
+    Levels,
+    Operations,
+    at_level,
+    evaluated,
+    solve,
+)
 
 _SHORTER = (1.0, 0.99, 0.98, 0.96)
 _MOST_TRIED = 500_000

@@ -16,7 +16,7 @@ P of a second and lags, and proves its answer: the dual of any multipliers is a 
 computed here from those of HiGHS (`_Program.dual_bound`).
 
 A group whose work is at one level needs no more; at two levels an operation changes its level once
-while it runs. `solvers.operation_rounding` makes whole levels of it, `solve_whole` proves the best
+while it runs. `solvers.operations.rounding` makes whole levels of it, `solve_whole` proves the best
 whole levels. Where
 a change of the level between two groups takes seconds (`switches`), a variable s_gh of each pair
 
