@@ -139,7 +139,7 @@ def front(pipeline: Pipeline, unit_s: float) -> list[dict[Node, int]]:
     """Clocks of every point of Perseus's front; Lowtime must be installed."""
     graphs, operation = import_module("networkx"), import_module("lowtime.operation")
     specs = {
-        (i, b): _spec(pipeline.seconds[i, b], pipeline.joules[i, b], unit_s)
+        (i, b): operation_spec(pipeline.seconds[i, b], pipeline.joules[i, b], unit_s)
         for i, b in itertools.product(range(pipeline.stages), range(2))
     }
     graph = graphs.DiGraph()
@@ -158,7 +158,8 @@ def front(pipeline: Pipeline, unit_s: float) -> list[dict[Node, int]]:
     ]
 
 
-def _spec(seconds: Floats, joules: Floats, unit_s: float) -> Any:
+def operation_spec(seconds: Floats, joules: Floats, unit_s: float) -> Any:
+    """What Lowtime knows of an operation, its options by number."""
     operation, models = import_module("lowtime.operation"), import_module("lowtime.cost_model")
     options = operation.CandidateExecutionOptions(
         options=[

@@ -18,12 +18,13 @@ from planner.plan import Plan, PlanTable, Stage
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.operation_clocks import OperationClocks
+from planner.search.operations import clocks
 from planner.search.operations.clocks import clocks_per_operation
 from planner.search.operations.frequencies import frequency_plan
 from planner.search.operations.graph import step_operations
 from planner.search.operations.timeline import clocked_timeline
 from planner.search.uneven.clocks import explicit_plan, with_stage_clocks
-from solvers.operations import at_level, evaluated
+from solvers.operations.program import at_level, evaluated
 
 PLAN = Plan(pp=4, micro_batch=1, sharding="ddp")
 PLANS = {
@@ -64,14 +65,19 @@ def test_at_one_clock_the_graph_is_the_simulation_and_the_cost_model(name: str) 
 
 
 @cache
+def short() -> CostModel:
+    return cost_model(dense_model(8, 1024, 8, 4, 4096), "dgx-h100-ndr", global_batch=4)
+
+
+@cache
 def answer(schedule: str = "1f1b", interleave: int = 1) -> OperationClocks:
     plan = Plan(pp=2, micro_batch=1, sharding="ddp", schedule=schedule, interleave=interleave)
-    return clocks_per_operation(model(), plan, 1e-4)
+    return clocks_per_operation(short(), plan, 1e-4)
 
 
 def test_the_best_clock_per_stage_is_that_of_all_plans_simulated() -> None:
     """Every choice of clocks per stage as a plan of its own, through simulation and cost model."""
-    job, plan = model(), explicit_plan(model(), Plan(pp=2, micro_batch=1, sharding="ddp"))
+    job, plan = short(), explicit_plan(short(), Plan(pp=2, micro_batch=1, sharding="ddp"))
     plans = [
         with_stage_clocks(plan, clocks)
         for clocks in itertools.product(job.clocks(wanted=True).tolist(), repeat=2)
@@ -105,9 +111,27 @@ def test_bounds_hold_and_more_freedom_or_time_never_costs(asked: tuple[str, int]
     assert found.choices[0].energy_j <= found.choices[-1].energy_j
 
 
+def test_long_steps_are_searched_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The middle of a step shares clocks by kind and chunk; the ends and optimizers are alone."""
+    job, plan = short(), Plan(pp=2, micro_batch=1, sharding="ddp")
+    monkeypatch.setattr(clocks, "_FEW", 10)
+    monkeypatch.setattr(clocks, "_ALONE", 2)
+    steps = step_operations(job, plan)
+    group = clocks._groups(steps)
+    for stage, row in enumerate(steps.of_pass):
+        own, kinds = group[row], steps.orders.kind[stage]
+        assert len({*own[:2], *own[-2:]}) == 4
+        for kind in (0, 1):
+            assert len({*own[2:-2][kinds[2:-2] == kind]}) == 1
+    assert len({*group}) == group.max() + 1 == 2 * 6 + 6
+    found = clocks.clocks_per_operation(job, plan, 1e-4)
+    assert answer().choices[0].bound_j <= found.choices[0].energy_j <= found.per_stage_j
+    assert found.chosen.step_time_s <= found.limit_s * (1 + 1e-8)
+
+
 def test_changes_that_take_long_leave_one_clock_per_stage() -> None:
     plan = Plan(pp=2, micro_batch=1, sharding="ddp")
-    found = clocks_per_operation(model(), plan, 1.0)
+    found = clocks_per_operation(short(), plan, 1.0)
     assert not found.worth
     assert found.chosen.saved == 0
     assert found.chosen.switches == 0
@@ -116,7 +140,7 @@ def test_changes_that_take_long_leave_one_clock_per_stage() -> None:
 
 @pytest.mark.parametrize("asked", [("1f1b", 1), ("interleaved", 2)])
 def test_the_timeline_and_the_file_have_the_chosen_clocks(asked: tuple[str, int]) -> None:
-    job, found = model(), answer(*asked)
+    job, found = short(), answer(*asked)
     plan = Plan(pp=2, micro_batch=1, sharding="ddp", schedule=asked[0], interleave=asked[1])
     drawn = clocked_timeline(job, plan, found)
     assert found.worth
@@ -125,19 +149,18 @@ def test_the_timeline_and_the_file_have_the_chosen_clocks(asked: tuple[str, int]
     trace = chrome_trace(drawn)["traceEvents"]
     passes = [e for e in trace if e["ph"] == "X" and "micro_batch" in e["args"]]
     rows = ast.literal_eval(frequency_plan(found, job.chip, "a test"))
-    for stage, (row, clocks) in enumerate(zip(rows, found.clocks, strict=True)):
+    for stage, (row, levels) in enumerate(zip(rows, found.clocks, strict=True)):
         own = [e for e in passes if e["tid"] == stage + 1]
         assert [name for name, _ in row] == [e["cat"] for e in own]
-        assert [e["args"]["clock"] for e in own] == clocks.tolist()
-        assert [mhz for _, mhz in row] == np.rint(1830 * clocks).tolist()
+        assert [e["args"]["clock"] for e in own] == levels.tolist()
+        assert [mhz for _, mhz in row] == np.rint(1830 * levels).tolist()
         counted = [e for e in trace if e["name"] == f"clock of stage {stage}"]
         assert len(counted) > 1
     assert len({e["cname"] for e in passes}) > 1
 
 
 def test_side_by_side_passes_keep_their_order_in_the_timeline() -> None:
-    job = cost_model(dense_model(8, 1024, 8, 4, 4096), "dgx-h100-ndr", global_batch=8)
-    plan = Plan(pp=2, micro_batch=1, sharding="ddp", schedule="dualpipe")
+    job, plan = short(), Plan(pp=2, micro_batch=1, sharding="ddp", schedule="dualpipe")
     drawn = clocked_timeline(job, plan, clocks_per_operation(job, plan, 0.0))
     for stage in range(2):
         here = drawn.of_stage(stage)

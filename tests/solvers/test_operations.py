@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from solvers.operations import (
+from solvers.operations.program import (
     Operations,
     _Program,
     at_level,
     evaluated,
-    repaired,
     solve,
     solve_whole,
-    whole_levels,
 )
+from solvers.operations.rounding import repaired, rounded, slowed, whole_levels
 
 
 def drawn(seed, *, grouped=False, switches=False):
@@ -69,14 +68,20 @@ def test_whole_levels_are_the_best_of_all(seed: int, switches: bool) -> None:
         assert relaxed is not None
         assert relaxed.bound <= min(allowed) * (1 + 1e-9)
         assert relaxed.gap == pytest.approx(0.0, abs=1e-7)
-        rounded = whole_levels(graph, relaxed)
-        quick = repaired(graph, rounded, limit)
+        level = whole_levels(graph, relaxed)
+        quick = repaired(graph, level, limit)
         if quick is not None:
             value = evaluated(graph, at_level(graph, quick))
             assert value.end <= limit * (1 + 1e-8)
             assert value.cost >= min(allowed) * (1 - 1e-9)
+            after = evaluated(graph, at_level(graph, slowed(graph, quick, limit)))
+            assert min(allowed) * (1 - 1e-9) <= after.cost <= value.cost
+            assert after.end <= limit * (1 + 1e-8)
+            both = rounded(graph, limit)
+            assert both is not None
+            assert min(allowed) * (1 - 1e-9) <= both.cost <= after.cost
         if not switches:
-            np.testing.assert_array_equal(quick, rounded)
+            np.testing.assert_array_equal(quick, level)
 
 
 @pytest.mark.parametrize("seed", range(6))

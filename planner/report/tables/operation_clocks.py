@@ -10,6 +10,7 @@ from planner.report.tables.tables import section, table
 from planner.results.operation_clocks import WORTH, OperationClocks
 
 _HEADER = ("a change takes", "energy", "saved", "at most", "changes")
+_ROUNDING = 1e-6
 _FRONT = ("step time", "per stage", "per operation", "mixed", "bound")
 
 
@@ -47,10 +48,12 @@ def clocks_view(found: OperationClocks) -> list[RenderableType]:
         )
         for one in found.front
     ]
+    gap = (base - found.per_stage_bound_j) / base
+    proved = "proved" if gap < _ROUNDING else f"proved to {show_percent(gap)}"
     stages = ", ".join(plain(clock) for clock in found.per_stage)
     words = (
         f"{plural(found.operations, 'operation')}; best clock per stage {show_joules(base)} "
-        f"({stages}), proved to {show_percent((base - found.per_stage_bound_j) / base)}. "
+        f"({stages}), {proved}. "
         "While a clock changes, the stage stands still."
     )
     fronts = "Longer steps, changes taking no time (mixed: two clocks within an operation)"

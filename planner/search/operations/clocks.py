@@ -25,16 +25,8 @@ from planner.plan import Plan
 from planner.results.operation_clocks import SHOWN_S, ClockChoice, OperationClocks, Slower
 from planner.schedules.orders import REDUCTION
 from planner.search.operations.graph import StepOperations, step_operations
-from solvers.operations import (
-    Levels,
-    Operations,
-    at_level,
-    evaluated,
-    repaired,
-    solve,
-    solve_whole,
-    whole_levels,
-)
+from solvers.operations.program import Levels, Operations, at_level, evaluated, solve, solve_whole
+from solvers.operations.rounding import rounded
 
 _SLOWER = (1.0, 1.01, 1.02, 1.05, 1.1)
 """Limits on the time of the front, relative to the plan's."""
@@ -72,12 +64,12 @@ def clocks_per_operation(
     stages = _per_stage(steps, limit_s)
     base = evaluated(steps.graph, _of_operations(steps, stages))
     mixed = solve(steps.graph, limit_s) or base
-    front = _front(steps, limit_s)
     progress(1)
     found = []
     for at, seconds in enumerate(times):
-        found.append(_whole(steps, seconds, limit_s, mixed, base))
+        found.append(_whole(steps, seconds, limit_s, base))
         progress(2 + at)
+    front = _front(steps, limit_s, found[0].cost)
     choices = tuple(
         _choice(steps, seconds, one, base, mixed) for seconds, one in zip(times, found, strict=True)
     )
@@ -118,12 +110,12 @@ def _of_operations(steps: StepOperations, stages: Levels) -> FloatArray:
     return np.asarray(stages.shares[_stages(steps)])
 
 
-def _front(steps: StepOperations, limit_s: float) -> tuple[Slower, ...]:
-    """Points at longer steps; clocks that end sooner are allowed later too."""
+def _front(steps: StepOperations, limit_s: float, best: float) -> tuple[Slower, ...]:
+    """Points at longer steps; clocks that end sooner (of `best` joules) are allowed later too."""
     found: list[Slower] = []
     for factor in _SLOWER:
         one = _slower(steps, factor * limit_s)
-        best = min([one.per_operation_j, *(other.per_operation_j for other in found)])
+        best = min(best, one.per_operation_j)
         found.append(replace(one, per_operation_j=best))
     return tuple(found)
 
@@ -137,7 +129,7 @@ def _slower(steps: StepOperations, limit_s: float) -> Slower:
             step_time_s=limit_s, per_stage_j=base.cost, per_operation_j=base.cost,
             mixed_j=base.cost, bound_j=min(base.bound, base.cost),
         )  # fmt: skip
-    whole = evaluated(steps.graph, at_level(steps.graph, whole_levels(steps.graph, mixed)))
+    whole = rounded(steps.graph, limit_s) or base
     return Slower(
         step_time_s=limit_s,
         per_stage_j=base.cost,
@@ -147,15 +139,13 @@ def _slower(steps: StepOperations, limit_s: float) -> Slower:
     )
 
 
-def _whole(
-    steps: StepOperations, switching_s: float, limit_s: float, mixed: Levels, base: Levels
-) -> Levels:
+def _whole(steps: StepOperations, switching_s: float, limit_s: float, base: Levels) -> Levels:
     """The best clock of each operation that is found, no worse than one per stage."""
     graph = steps.with_switches(switching_s)
     found = [base]
-    rounded = repaired(graph, whole_levels(steps.graph, mixed), limit_s)
-    if rounded is not None:
-        found.append(evaluated(graph, at_level(graph, rounded)))
+    quick = rounded(graph, limit_s)
+    if quick is not None:
+        found.append(quick)
     group = _groups(steps)
     grouped = solve_whole(graph.grouped(group), limit_s, _MOST_S)
     if grouped is not None:

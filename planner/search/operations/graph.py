@@ -36,7 +36,7 @@ from planner.schedules import schedule_of
 from planner.schedules.durations import Durations
 from planner.schedules.orders import BACKWARD, OPTIMIZER, OVERHEAD, REDUCTION, Orders
 from planner.schedules.simulate import message_needs
-from solvers.operations import Operations
+from solvers.operations.program import Operations
 
 MOST_OPERATIONS = 20_000
 """Beyond which no clocks are looked for."""

@@ -13,7 +13,7 @@ from planner.plan import Plan
 from planner.results.operation_clocks import OperationClocks
 from planner.schedules.orders import OVERHEAD, REDUCTION
 from planner.search.operations.graph import StepOperations, step_operations
-from solvers.operations import Levels, at_level, evaluated
+from solvers.operations.program import Levels, at_level, evaluated
 
 
 def clocked_timeline(model: CostModel, plan: Plan, clocks: OperationClocks) -> Timeline:

@@ -16,8 +16,8 @@ P of a second and lags, and proves its answer: the dual of any multipliers is a 
 computed here from those of HiGHS (`_Program.dual_bound`).
 
 A group whose work is at one level needs no more; at two levels an operation changes its level once
-while it runs. `whole_levels` takes for every group the cheapest level that is no slower for any of
-its operations, so that no limit is broken; `solve_whole` proves the best whole levels. Where
+while it runs. `solvers.operations.rounding` makes whole levels of it, `solve_whole` proves the best
+whole levels. Where
 a change of the level between two groups takes seconds (`switches`), a variable s_gh of each pair
 
     s_gh >= x_gk - x_hk for every k,   0 <= s_gh <= 1
@@ -45,7 +45,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
-_TOLERANCE = 1e-9
+TOLERANCE = 1e-9
 """Relative seconds by which HiGHS may miss a row: limits are kept to that."""
 _INFEASIBLE = 2
 """Status of `scipy.optimize.linprog`."""
@@ -259,7 +259,7 @@ class _Program:
         self.least = np.concatenate([graph.lag, np.zeros(n)])
         shares = np.arange(self.count)
         self.each = _table([(shares // levels, shares, np.ones(self.count))], (graph.groups, width))
-        self.most = np.concatenate([np.ones(self.count), np.full(n + 1, limit * (1 + _TOLERANCE))])
+        self.most = np.concatenate([np.ones(self.count), np.full(n + 1, limit * (1 + TOLERANCE))])
 
     def shares_in(self, values: Floats) -> Floats:
         """(g, k) shares among the values of all variables."""
@@ -333,55 +333,3 @@ def _widened(table: Any, width: int) -> Any:
     from scipy.sparse import csr_array  # noqa: PLC0415  (slow)
 
     return csr_array((table.data, table.indices, table.indptr), shape=(table.shape[0], width))
-
-
-def whole_levels(graph: Operations, planned: Levels) -> Ints:
-    """(g,) the cheapest level of each group that is no slower than planned for any operation."""
-    slower = graph.seconds > planned.seconds[:, None] * (1 + _TOLERANCE) + 1e-15
-    groups, levels = graph.groups, graph.seconds.shape[1]
-    late = np.zeros((groups, levels), dtype=bool)
-    np.logical_or.at(late, graph.group, slower)
-    cost = np.zeros((groups, levels))
-    np.add.at(cost, graph.group, graph.cost)
-    fastest = np.zeros((groups, levels))
-    np.add.at(fastest, graph.group, graph.seconds)
-    allowed = ~late
-    allowed[np.arange(groups), fastest.argmin(axis=1)] = True
-    return np.asarray(np.where(allowed, cost, np.inf).argmin(axis=1))
-
-
-def repaired(graph: Operations, level: Ints, limit: float) -> Ints | None:
-    """Levels, (g,), made faster where changes of the level make the longest path too long.
-
-    Every operation on it goes up to the next faster level, until the path is within the limit; None
-    where that is not even so at the fastest. It proves nothing of the cost.
-    """
-    order = np.argsort(graph.seconds.mean(axis=0), kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    level = level.copy()
-    while True:
-        found = evaluated(graph, at_level(graph, level))
-        if found.end <= limit * (1 + _TOLERANCE):
-            return level
-        path = graph.group[_longest_path(graph, found, level)]
-        slow = np.unique(path[rank[level[path]] > 0])
-        if not len(slow):
-            return None
-        level[slow] = order[rank[level[slow]] - 1]
-
-
-def _longest_path(graph: Operations, found: Levels, level: Ints) -> Ints:
-    """The operations of a path that takes until the end."""
-    lag = graph.lag
-    if graph.switches is not None:
-        own = level[graph.group]
-        lag = lag + graph.switches * (own[graph.before] != own[graph.after])
-    ends = found.begin + found.seconds
-    tight = ends[graph.before] + lag >= found.begin[graph.after] - _TOLERANCE * found.end
-    before = np.full(len(ends), -1, dtype=np.intp)
-    before[graph.after[tight]] = graph.before[tight]
-    path = [int(ends.argmax())]
-    while before[path[-1]] >= 0:
-        path.append(int(before[path[-1]]))
-    return np.array(path, dtype=np.intp)
