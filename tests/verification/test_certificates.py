@@ -25,6 +25,10 @@ JOBS: list[dict[str, Any]] = [
     {"model": "llama2-7b", "chips": 8, "placement": "all", "framework": "textbook"},
     {"model": "gpt3-175b", "hardware": "h100-sxm5-80", "chips": 8},
     {**shared.JOB, "chips": 24, "framework": "jax"},  # which has plans on 16
+    {
+        "model": "llama2-13b", "hardware": "dgx-a100-80-hdr", "chips": 8, "batch_tokens": 2**17,
+        "framework": "deepspeed", "offload": True,
+    },
     {"model": "llama3-8b", "hardware": "mi300x", "chips": "4..8", "objective": "edp"},
     {
         "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 8, "framework": "torchtitan",
@@ -80,6 +84,14 @@ def test_what_was_found_in_time_is_certified_with_its_gap(ticks: float, status: 
     assert verdict.verified, verdict.fault
 
 
+def test_without_time_nothing_is_certified_and_the_answer_stands(tmp_path: Path) -> None:
+    path = tmp_path / "cert.json"
+    found = planner("solve", *ASKED, "--time-limit", "1e-9", "--certificate", path)
+    assert found.code == 4
+    assert f"certificate: {path} is not written: time ran out" in found.err
+    assert not path.exists()
+
+
 def test_without_a_trail_nothing_is_kept() -> None:
     assert Driver().trail is None
 
@@ -101,7 +113,8 @@ ASKED = [f"--{name.replace('_', '-')}={value}" for name, value in shared.JOB.ite
     "flags, said",
     [
         (["--layout", "uneven"], "stages that differ"),
-        (["--offload"], "--offload"),
+        (["--placement", "torus"], "layouts over a torus"),
+        (["--phases", "1e9", "--phases", "1e9"], "not the phases of a run"),
         (["--front", "time,energy,memory"], "fronts of time and energy"),
         (["--objective", "memory"], "not memory"),
         (["--pes", "64,132", "--total-pes", "2112"], "one machine"),
