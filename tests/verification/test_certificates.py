@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -78,6 +80,7 @@ def test_what_was_found_in_time_is_certified_with_its_gap(ticks: float, status: 
         text = shared.certificate_of(**EXPERTS, time_limit=ticks)
     found = json.loads(text)
     assert found["claim"]["status"] == status
+    assert 1.5 < found["claim"]["bound"] <= 1.7070008108194695
     assert found["nodes"]["waiting"]
     assert not found["claim"]["front_complete"]
     verdict = verify(text)
@@ -172,3 +175,17 @@ def test_a_file_of_another_ending_is_refused_first(tmp_path: Path) -> None:
     assert found.mistakes == [
         f"certificate: {tmp_path / 'cert.txt'}: a certificate is written as .json"
     ]
+
+
+def test_a_check_loads_nothing_of_the_search(certificate: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "cert.json"
+    path.write_text(json.dumps(certificate))
+    program = (
+        "import sys; from pathlib import Path; from planner.verification.checking import verify; "
+        f"assert verify(Path({str(path)!r}).read_text(), every=True).verified; "
+        "print([name for name in sys.modules if name.startswith(('planner.search', 'solvers'))])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "[]\n"
