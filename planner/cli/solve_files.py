@@ -97,7 +97,7 @@ class Outputs:
 
     def missing(self, result: SolveResult, trail: Trail | None) -> list[str]:
         """The files that are not written for want of a plan, or of time, one line for each."""
-        late = [] if trail is None or trail.listed else ["certificate"]
+        late = [] if trail is None or trail.has_nodes else ["certificate"]
         why = {
             "plot": "nothing to draw, there is no plan",
             "pareto": "the front is empty, there is no plan",
@@ -137,7 +137,7 @@ class Outputs:
             InputError: A file cannot be written, or the plan cannot be simulated.
         """
         texts = self.texts(request, result)
-        if self.certificate is not None and trail is not None and trail.listed:
+        if self.certificate is not None and trail is not None and trail.has_nodes:
             from planner.answers.files.certificate import certificate_text  # noqa: PLC0415  (few ask)
 
             texts[self.certificate] = certificate_text(request, trail, result)

@@ -176,7 +176,7 @@ class Trail:
         self.passes: list[Pass] = []
 
     @property
-    def listed(self) -> bool:
+    def has_nodes(self) -> bool:
         """Whether there was time to list the nodes of the first and of the last pass."""
         return bool(self.passes) and None not in (
             self.passes[0].solution,
