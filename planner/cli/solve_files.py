@@ -71,10 +71,6 @@ class Outputs:
         check_picture(self.plot)
         if self.trace is not None:
             check_trace_ending(self.trace)
-        if self.certificate is not None:
-            from planner.answers.files.certificate import check_covered  # noqa: PLC0415  (few ask)
-
-            check_covered(request, self.certificate)
         wanted = self._wanted()
         check_writable(*(path for _, path in wanted))
         _check_distinct(wanted, _inputs(job_file, request))
@@ -82,21 +78,38 @@ class Outputs:
             endings = " or ".join(YAML_SUFFIXES)
             raise InputError(f"output: {self.plan}: a plan is written as {endings}")
 
+    def check_certificate(self, request: Request) -> None:
+        """Refuses to certify what no certificate covers.
+
+        Raises:
+            InputError: The question is such, with the reason.
+        """
+        if self.certificate is not None:
+            from planner.answers.files.certificate import check_covered  # noqa: PLC0415  (few ask)
+
+            check_covered(request, self.certificate)
+
     def _wanted(self) -> list[tuple[str, Path]]:
         """Flags and files."""
         wanted = [("output", self.plan), *(("pareto", path) for path in self.pareto)]
         wanted += [("plot", self.plot), ("trace", self.trace), ("certificate", self.certificate)]
         return [(flag, path) for flag, path in wanted if path is not None]
 
-    def missing(self, result: SolveResult) -> list[str]:
-        """The files that are not written for want of a plan, one line for each."""
-        drawn = {"plot": "nothing to draw", "pareto": "the front is empty"}
+    def missing(self, result: SolveResult, trail: Trail | None) -> list[str]:
+        """The files that are not written for want of a plan, or of time, one line for each."""
+        late = [] if trail is None or trail.has_nodes else ["certificate"]
+        why = {
+            "plot": "nothing to draw, there is no plan",
+            "pareto": "the front is empty, there is no plan",
+            "certificate": "time ran out before the plans were listed",
+        }
+        plans = [flag for flag, _ in self._wanted() if flag != "certificate"]
+        gone = plans if result.best is None else []
         return [
             f"{flag}: {one_line(str(path))} is not written: "
-            f"{drawn.get(flag, 'nothing to write')}, there is no plan"
+            f"{why.get(flag, 'nothing to write, there is no plan')}"
             for flag, path in self._wanted()
-            if result.best is None and flag != "certificate"
-            if not (flag == "pareto" and result.front)
+            if flag in late or (flag in gone and not (flag == "pareto" and result.front))
         ]
 
     def numbered(self, number: int) -> Outputs:
@@ -124,7 +137,7 @@ class Outputs:
             InputError: A file cannot be written, or the plan cannot be simulated.
         """
         texts = self.texts(request, result)
-        if self.certificate is not None and trail is not None:
+        if self.certificate is not None and trail is not None and trail.has_nodes:
             from planner.answers.files.certificate import certificate_text  # noqa: PLC0415  (few ask)
 
             texts[self.certificate] = certificate_text(request, trail, result)

@@ -34,6 +34,7 @@ def answered(
     from planner.answers.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
 
     request, origin = question_of(job_file, asked)
+    outputs.check_certificate(request)
     if request.phases or request.down is not None:
         from planner.cli.running import answered_run  # noqa: PLC0415  (few ask)
 
@@ -49,9 +50,9 @@ def answered(
         print_json(result.to_dict())
     else:
         print_solved(result, _asking(job_file, asked, outputs), sections, quiet=quiet)
+    for line in outputs.missing(result, trail):
+        print(line, file=sys.stderr)
     if result.best is None:
-        for line in outputs.missing(result):
-            print(line, file=sys.stderr)
         raise typer.Exit(ExitCode.without_plan(result.status))
 
 

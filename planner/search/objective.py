@@ -45,6 +45,23 @@ def values(
     return objective.values(Costs(step_time_s=time_s, energy_j=energy_j, chips=chips))
 
 
+def least_left(
+    lowest: FloatArray, status: Status, objective: Objective, columns: Columns = BOTH
+) -> float | None:
+    """What no plan is below where time ran out before one was found; None: nothing is known.
+
+    Args:
+        lowest: (d,) no plan is below this in any single column; 0 where that is not known.
+        status: How the search ended.
+        objective: What is minimized.
+        columns: The objectives of the front.
+    """
+    if status is not Status.TIME_LIMIT or not (lowest > 0).all():
+        return None
+    least = float(values(lowest[None], objective, columns)[0])
+    return least if np.isfinite(least) else None
+
+
 def optimum(
     points: FloatArray,
     lowest: FloatArray,

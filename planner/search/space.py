@@ -175,6 +175,14 @@ class Trail:
     def __init__(self) -> None:
         self.passes: list[Pass] = []
 
+    @property
+    def has_nodes(self) -> bool:
+        """Whether there was time to list the nodes of the first and of the last pass."""
+        return bool(self.passes) and None not in (
+            self.passes[0].solution,
+            self.passes[-1].solution,
+        )
+
     def begin(self, space: Space, corners: FloatArray) -> None:
         """A search through nodes with these corners begins."""
         self.passes.append(Pass(space=space, corners=corners))

@@ -178,6 +178,8 @@ def not_covered(request: Request) -> str:
         f"objectives that grow with time and energy, not {objective.name}": not grows
         or objective.over_chips,
         "limits on a step, not on the whole run": any(limit is not None for limit in run),
-        "one question, not what goes on from a run": any(given is not None for given in later),
+        "one step, not the phases of a run or what goes on from one": any(
+            given is not None for given in later
+        ),
     }
     return next((f"certificates cover {what}" for what, holds in found.items() if holds), "")

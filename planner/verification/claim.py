@@ -22,10 +22,14 @@ def claim_words(certificate: Certificate) -> str:
     claim, chips = certificate.claim, certificate.space.chips
     on = f"{chips[0]:,} chips" if len(chips) == 1 else f"{chips[0]:,} to {chips[-1]:,} chips"
     job = f"{certificate.question.get('model')} on {on}"
-    if claim.objective is None or claim.objective_name not in OBJECTIVES:
-        ended = "no uniform plan fits" if claim.status == "infeasible" else "none was found in time"
-        return f"{job}: {ended}"
+    if claim.objective_name not in OBJECTIVES or claim.status == "infeasible":
+        return f"{job}: no uniform plan fits"
     objective = OBJECTIVES[claim.objective_name]
+    if claim.objective is None or claim.bound is None:
+        known = (
+            "" if claim.bound is None else f", and none is below {claim.bound:.6g} {objective.unit}"
+        )
+        return f"{job}: no plan was found in time{known}"
     front = "; the front of time and energy is complete" if claim.front_complete else ""
     return (
         f"{job}: {objective.noun} {claim.objective:.6g} {objective.unit}, and no uniform plan is "
@@ -113,14 +117,14 @@ def check_claim(case: Case, tree: Tree, lowest: FloatArray) -> None:
         raise Fault(f"claim: the question asks for {objective.name}")
     if claim.front_complete != (not tree.left and bool(len(case.points))):
         raise Fault("claim: whether the front is complete does not follow from what is left")
-    if not len(case.points):
-        _check_without_plan(case, left=tree.left)
-        return
 
     def value(points: FloatArray) -> float:
         costs = Costs(step_time_s=points[:, 0], energy_j=points[:, 1])
         return float(np.min(objective.values(costs)))
 
+    if not len(case.points):
+        _check_without_plan(case, value(lowest.min(axis=0)[None]) if tree.left else None)
+        return
     best = value(case.points)
     least = value(np.concatenate([case.points, lowest]).min(axis=0)[None])
     bound = min(least, best) if tree.left else best
@@ -138,9 +142,13 @@ def check_claim(case: Case, tree: Tree, lowest: FloatArray) -> None:
     agree("best", objective.name, own, best)
 
 
-def _check_without_plan(case: Case, *, left: bool) -> None:
-    """Where there is no plan nothing is claimed of one."""
-    claim, status = case.own.claim, "time_limit" if left else "infeasible"
-    figures = (claim.objective, claim.bound, claim.gap, case.own.best)
+def _check_without_plan(case: Case, least: float | None) -> None:
+    """Where there is no plan nothing is claimed but what none is below, where any may be left."""
+    claim, status = case.own.claim, "infeasible" if least is None else "time_limit"
+    figures = (claim.objective, claim.gap, case.own.best)
     if claim.status != status or any(figure is not None for figure in figures):
         raise Fault(f"claim: without a plan the status is {status}, without figures")
+    if (claim.bound is None) != (least is None):
+        raise Fault("claim: the bound does not follow from what is left")
+    if claim.bound is not None and least is not None:
+        agree("claim", "bound", claim.bound, least)

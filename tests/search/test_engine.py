@@ -17,7 +17,7 @@ from planner.plan.choices import fixed_values
 from planner.question.options import SpaceOptions
 from planner.search.driver import Driver, Found
 from planner.search.limits import Limits, usable_bytes
-from planner.search.objective import optimum, values
+from planner.search.objective import least_left, optimum, values
 from planner.search.uniform.bounds import partial_plan_corners
 from planner.search.uniform.candidates import Candidates
 from planner.search.uniform.engine import UniformSpace
@@ -270,6 +270,14 @@ def test_an_expired_deadline_leaves_a_valid_bound() -> None:
     stopped = run(model, (64,), SpaceOptions(), deadline=0.0)
     assert stopped.status is Status.TIME_LIMIT
     assert np.all(stopped.bound <= whole.points.min(axis=0))
+
+
+def test_a_bound_is_told_without_a_plan_where_one_is_known() -> None:
+    lowest, late = np.array([2.0, 3.0]), Status.TIME_LIMIT
+    assert least_left(lowest, late, TIME) == 2.0
+    assert least_left(lowest, late, OBJECTIVES["edp"]) == 6.0
+    assert least_left(np.zeros(2), late, TIME) is None
+    assert least_left(lowest, Status.INFEASIBLE, TIME) is None
 
 
 def test_fixing_and_axes_narrow_the_space() -> None:

@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,10 @@ JOBS: list[dict[str, Any]] = [
     {"model": "llama2-7b", "chips": 8, "placement": "all", "framework": "textbook"},
     {"model": "gpt3-175b", "hardware": "h100-sxm5-80", "chips": 8},
     {**shared.JOB, "chips": 24, "framework": "jax"},  # which has plans on 16
+    {
+        "model": "llama2-13b", "hardware": "dgx-a100-80-hdr", "chips": 8, "batch_tokens": 2**17,
+        "framework": "deepspeed", "offload": True,
+    },
     {"model": "llama3-8b", "hardware": "mi300x", "chips": "4..8", "objective": "edp"},
     {
         "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 8, "framework": "torchtitan",
@@ -74,10 +80,19 @@ def test_what_was_found_in_time_is_certified_with_its_gap(ticks: float, status: 
         text = shared.certificate_of(**EXPERTS, time_limit=ticks)
     found = json.loads(text)
     assert found["claim"]["status"] == status
+    assert 1.5 < found["claim"]["bound"] <= 1.7070008108194695
     assert found["nodes"]["waiting"]
     assert not found["claim"]["front_complete"]
     verdict = verify(text)
     assert verdict.verified, verdict.fault
+
+
+def test_without_time_nothing_is_certified_and_the_answer_stands(tmp_path: Path) -> None:
+    path = tmp_path / "cert.json"
+    found = planner("solve", *ASKED, "--time-limit", "1e-9", "--certificate", path)
+    assert found.code == 4
+    assert f"certificate: {path} is not written: time ran out" in found.err
+    assert not path.exists()
 
 
 def test_without_a_trail_nothing_is_kept() -> None:
@@ -101,7 +116,8 @@ ASKED = [f"--{name.replace('_', '-')}={value}" for name, value in shared.JOB.ite
     "flags, said",
     [
         (["--layout", "uneven"], "stages that differ"),
-        (["--offload"], "--offload"),
+        (["--placement", "torus"], "layouts over a torus"),
+        (["--phases", "1e9", "--phases", "1e9"], "not the phases of a run"),
         (["--front", "time,energy,memory"], "fronts of time and energy"),
         (["--objective", "memory"], "not memory"),
         (["--pes", "64,132", "--total-pes", "2112"], "one machine"),
@@ -159,3 +175,17 @@ def test_a_file_of_another_ending_is_refused_first(tmp_path: Path) -> None:
     assert found.mistakes == [
         f"certificate: {tmp_path / 'cert.txt'}: a certificate is written as .json"
     ]
+
+
+def test_a_check_loads_nothing_of_the_search(certificate: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "cert.json"
+    path.write_text(json.dumps(certificate))
+    program = (
+        "import sys; from pathlib import Path; from planner.verification.checking import verify; "
+        f"assert verify(Path({str(path)!r}).read_text(), every=True).verified; "
+        "print([name for name in sys.modules if name.startswith(('planner.search', 'solvers'))])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "[]\n"

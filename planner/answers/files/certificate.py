@@ -101,7 +101,7 @@ def _claim(result: SolveResult) -> dict[str, Any]:
         "status": own.status,
         "objective_name": own.objective_name,
         "objective": own.objective,
-        "bound": own.bound if result.best is not None else None,
+        "bound": own.bound,
         "gap": own.gap,
         "front_complete": result.best is not None and result.front.complete,
     }

@@ -34,7 +34,7 @@ from planner.results.solved_parts import Front
 from planner.search.driver import Found
 from planner.search.machines.joint import Machines, MachinesFound, search_machines
 from planner.search.machines.machines import Candidate, reticle_words, use_words
-from planner.search.objective import optimum
+from planner.search.objective import least_left, optimum
 from planner.search.uniform.engine import least_memory, searched
 from solvers.solution import Status
 
@@ -119,7 +119,12 @@ def _without_plan(
     at, alone = _nearest_miss(machines, found)
     one, asked = machines.candidates[at], machines.request.chip_range
     resolved = _on(one, asked[1] if asked else one.counts[-1] if found.alone else 1)
-    certificate = Certificate(status=alone.status.value, objective_name=machines.request.objective)
+    proof, minimized = found.proof, machines.request.minimized
+    certificate = Certificate(
+        status=alone.status.value,
+        objective_name=minimized.name,
+        bound=least_left(proof.bound, proof.status, minimized, proof.columns),
+    )
     why = None
     if alone.status is Status.INFEASIBLE:
         why = diagnose(

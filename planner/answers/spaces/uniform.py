@@ -41,7 +41,7 @@ from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Found
 from planner.search.infeasible.remedies import first_possible
 from planner.search.limits import Limits
-from planner.search.objective import optimum
+from planner.search.objective import least_left, optimum
 from planner.search.rounding import SAME
 from planner.search.space import Trail
 from planner.search.ties import Ties
@@ -74,7 +74,11 @@ def solve_uniform(
     if len(proof.points) == 0:
         if (other := _instead(resolved, space, proof)) is not None:
             return solve_uniform(resolved, other, losses, started, on_progress, trail)
-        certificate = Certificate(status=proof.status.value, objective_name=minimized.name)
+        certificate = Certificate(
+            status=proof.status.value,
+            objective_name=minimized.name,
+            bound=least_left(proof.bound, proof.status, minimized, proof.columns),
+        )
         asked = UniformReasons(searched=space, chips=space.chips[-1], found=proof)
         why = diagnose(asked) if proof.status is Status.INFEASIBLE else None
         return without_plan(setting, certificate, proof.counts, why)
