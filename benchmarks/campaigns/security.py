@@ -50,7 +50,7 @@ def forbidden(path: Path, tree: ast.Module) -> Iterator[str]:
         for module in _imported(node):
             top = module.partition(".")[0]
             if top in UNSAFE or (top in ONLY_IN and place not in ONLY_IN[top]):
-                yield f"{place}:{node.lineno}: imports {module}"
+                yield f"{place}: imports {module}"
 
 
 def _imported(node: ast.AST) -> list[str]:
