@@ -7,7 +7,7 @@ which draws one, can find the smallest damage that fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from random import Random
 from typing import Any
@@ -30,8 +30,11 @@ _PIECES = (
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Paths of everything in a tree."""
-    items = tree.items() if isinstance(tree, dict) else ()
-    items = enumerate(tree) if isinstance(tree, list) else items
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(tree, dict):
+        items = tree.items()
+    elif isinstance(tree, list):
+        items = enumerate(tree)
     found: list[tuple[Any, ...]] = []
     for key, part in items:
         found += [(*path, key), *places(part, (*path, key))]

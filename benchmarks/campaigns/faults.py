@@ -8,6 +8,7 @@ signals at random moments, and surroundings that are not as they should be.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import random
 import resource
@@ -185,17 +186,19 @@ def _of_command(
         whole = place.files()
         if not done.answered or whole.keys() == before.keys() == set():
             told(f"{name}: wrote nothing: {done.err}")
-        count.calls += len(injection.calls)
-        for at in range(len(injection.calls)):
-            for error, after in FAULTS:
+        for error, after in FAULTS:
+            for at in itertools.count():
                 place.cleared(words, old=old)
                 one = Injection(at=at, error=error, after=after)
                 with one.installed():
                     found = run(*place.words(words))
+                if at >= len(one.calls):  # it came to its end before
+                    break
                 count.tried += 1
                 if wrong := _wrong(found, error, place.files(), before, whole):
                     count.faults += 1
                     told(f"{name}: {one.calls[at]} {at} {error!r} {after=}: {wrong}")
+            count.calls += at if error is FAULTS[0][0] else 0
     return count
 
 

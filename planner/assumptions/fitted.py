@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hardware_db import Calibration, Chip, load_calibration
@@ -36,6 +37,7 @@ SHARED = {
     "jitter": "jitter",
 }
 """Field of `Assumptions` to the constant that all chips and eras share."""
+_HIDDEN = re.compile(r"overlap|cover$|exposed")
 _OF_SOME_ERAS = (
     "host_s_per_tp_rank", "far_host_s_per_tp_rank", "far_tp_wait_s", "slice_s", "jitter",
 )  # fmt: skip
@@ -49,6 +51,11 @@ UNFUSED = "unfused"
 """`Chip.calibration_attention` of chips that no fused kernel is made for."""
 UNMASKED = "unmasked"
 """The same where a compiler keeps the scores on the chip, and computes the masked half too."""
+
+
+def is_hidden_share(path: str) -> bool:
+    """Whether a constant is a share of communication that computing hides or not: at most 1."""
+    return _HIDDEN.search(path) is not None
 
 
 def of_era(era: Era, constants: Calibration) -> dict[str, float]:

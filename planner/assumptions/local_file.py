@@ -32,6 +32,7 @@ from hardware_db import (
 from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.file_kinds import another_kind
+from planner.assumptions.fitted import is_hidden_share
 from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
 from planner.base.messages import MOST_MISTAKES, Origin, did_you_mean, mistakes, one_line, shown
@@ -309,6 +310,8 @@ def _unfit(path: str, constant: ConstantModel, base: Calibration) -> list[str]:
     )
     if share and constant.value > 1.5:
         lines.append(f"value: {constant.value:g}: must be at most 1.5, a share of the peak")
+    if is_hidden_share(path) and constant.value > 1:
+        lines.append(f"value: {constant.value:g}: must be at most 1, a share of communication")
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from planner.assumptions.fitted import is_hidden_share
 from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.base.units import parse_quantity
@@ -73,7 +74,8 @@ def quantity_of(leaf: Leaf, text: str, path: str) -> float:
 def _whole(leaf: Leaf, change: Change, value: float) -> Any:
     """The number, as a whole one where only those are taken."""
     if leaf.record == CALIBRATION:
-        most = 1.0 if "efficiency" in leaf.path and leaf.value <= 1 else math.inf
+        share = "efficiency" in leaf.path or is_hidden_share(leaf.path)
+        most = 1.0 if share and leaf.value <= 1 else math.inf
         if not (0 < value <= most or value == 0 == leaf.value):
             allowed = "above 0" if most == math.inf else "above 0 and at most 1"
             raise InputError(f"{change.path}: {value:g} is out of range; must be {allowed}")

@@ -1,0 +1,183 @@
+"""Options: random combinations of `planner solve`, each held against other commands and options."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from campaigns.running import Outcome, run
+from planner.base.files import read_yaml
+
+_JOBS = (
+    ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80"),
+    ("--model", "llama3-8b", "--hardware", "h100-sxm5-80"),
+    ("--model", "llama3-8b", "--hardware", "mi300x"),
+    ("--model", "llama2-7b", "--hardware", "tpu-v5p"),
+    ("--model", "mixtral-8x7b", "--hardware", "h200-sxm5-141"),
+)
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "--chips": ("8", "16", "32"), "--batch-tokens": ("256Ki", "512Ki", "1Mi", "3e5"),
+    "--axes": ("dp", "tp,dp", "fsdp,tp", "dp,pp", "tp,dp,pp", "fsdp"),
+    "--objective": ("time", "energy", "edp", "memory"), "--seq-len": ("1024", "4Ki", "2048"),
+    "--precision": ("bf16", "fp16", "fp8", "fp32"),
+    "--job": ("pretrain", "sft", "lora", "dpo"),
+    "--fix": ("tp=2", "micro_batch=1", "recompute=full", "sharding=zero1", "pp=2"),
+    "--max-memory": ("60GB", "20GB", "100%"), "--max-step-time": ("100", "1ms"),
+    "--max-power": ("1MW", "3kW"), "--runnable-in": ("any", "megatron", "deepspeed"),
+    "--framework": ("megatron", "deepspeed", "torchtitan"), "--power-cap": ("500W",),
+    "--memory-margin": ("10%", "0"), "--train-tokens": ("1e11",), "--top": ("3",),
+    "--price-per-chip-hour": ("2",), "--collectives": ("nccl",), "--placement": ("all",),
+    "--layout": ("uniform",), "--set": ("memory.bandwidth=2x", "levels.leaf.bandwidth=0.5x"),
+    "--assumptions": ("calibrated", "roofline"), "--gap": ("0",), "--pue": ("1.2",),
+}  # fmt: skip
+_SWITCHES = ("--offload", "--no-clocks", "--chips-exact", "--clocks")
+_SAME = 1e-12
+
+
+@dataclass(slots=True)
+class Count:
+    """How often something was asked, and how often it did not hold."""
+
+    tried: int = 0
+    faults: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts by what is held."""
+
+    told: Callable[[str], None]
+    counts: dict[str, Count] = field(default_factory=dict)
+
+    def held(self, what: str, words: tuple[str, ...], wrong: str) -> None:
+        """Notes one try; `wrong`: what does not hold, empty where all does."""
+        count = self.counts.setdefault(what, Count())
+        count.tried += 1
+        if wrong:
+            count.faults += 1
+            self.told(f"{what}: planner {' '.join(words)}: {wrong}")
+
+
+def drawn(chance: Random) -> tuple[str, ...]:
+    """A question with a few options."""
+    words = [*chance.choice(_JOBS), "--chips", chance.choice(_OPTIONS["--chips"])]
+    words += ["--batch-tokens", chance.choice(_OPTIONS["--batch-tokens"])]
+    for name in chance.sample([*_OPTIONS][2:], chance.randint(0, 4)):
+        words += [name, chance.choice(_OPTIONS[name])]
+    words += [one for one in _SWITCHES if chance.random() < 0.1]
+    return ("solve", *words)
+
+
+def campaign(questions: int, seed: int, told: Callable[[str], None]) -> dict[str, Count]:
+    """Asks so many questions, and of each answer what else has to hold."""
+    tally = Tally(told)
+    with tempfile.TemporaryDirectory() as name:
+        for at in range(questions):
+            words = drawn(Random(f"{seed} {at}"))
+            plan = Path(name) / "plan.yaml"
+            plan.unlink(missing_ok=True)
+            done = run(*words, "-o", plan, "--json")
+            tally.held("no traceback, a document or a refusal", words, done.fault())
+            if done.code == 0 and not done.fault():
+                for what, wrong in _agreements(words, plan, done.document):
+                    tally.held(what, words, wrong)
+    return tally.counts
+
+
+def _agreements(words: tuple[str, ...], plan: Path, answer: Any) -> Iterator[tuple[str, str]]:
+    """What has to hold of an answer."""
+    best, objective = answer["best"], answer["certificate"]["objective"]
+    yield "its plan evaluated alone costs the same", _evaluated(plan, best)
+    memory = best["memory_per_chip_bytes"]
+    if "--max-memory" not in words:
+        tighter = run(*words, "--max-memory", f"{0.97 * memory:.0f}", "--json")
+        yield "less memory is never better", _not_better(tighter, objective)
+    if "--chips-exact" not in words and "--layout" not in words:
+        at = words.index("--chips")
+        more = (*words[:at], "--chips-at-most", words[at + 1], *words[at + 2 :])
+        yield (
+            "any number of chips up to it is never worse",
+            _not_worse(run(*more, "--json"), objective),
+        )
+    other = [_UNITS.get(word, word) for word in words]
+    yield "other units give the same answer", _equal(run(*other, "--json"), objective, best)
+    if (wrong := _back(plan, best)) is not None:
+        yield "what is exported and read back is the same plan", wrong
+
+
+_UNITS = {"256Ki": "262144", "512Ki": "0.5Mi", "1Mi": "1024Ki", "3e5": "300000", "4Ki": "4096",
+          "60GB": "60000MB", "20GB": "2e10", "1MW": "1000kW", "3kW": "3000W", "500W": "0.5kW",
+          "10%": "0.1", "1ms": "0.001s", "100": "100s", "1e11": "100e9"}  # fmt: skip
+
+
+def _evaluated(plan: Path, best: Any) -> str:
+    again = run("evaluate", plan, "--json")
+    if again.code != 0:
+        return f"{again.code}: {again.err}"
+    found = again.document
+    names = ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes", "mfu")
+    apart = [name for name in names if not math.isclose(found[name], best[name], rel_tol=_SAME)]
+    return ", ".join(f"{name} {found[name]} and {best[name]}" for name in apart)
+
+
+def _value(done: Outcome) -> float | None:
+    """The objective of an answer; None: there is no plan."""
+    if done.code != 0:
+        return None
+    found = done.document["certificate"]["objective"]
+    return None if found is None else float(found)
+
+
+def _not_better(done: Outcome, objective: float) -> str:
+    value = _value(done)
+    if fault := done.fault():
+        return fault
+    return f"{value} < {objective}" if value is not None and value < objective * (1 - _SAME) else ""
+
+
+def _not_worse(done: Outcome, objective: float) -> str:
+    if done.code == 2:  # what is asked beside it is of one number of chips alone
+        return ""
+    value = _value(done)
+    if fault := done.fault():
+        return fault
+    return (
+        "" if value is not None and value <= objective * (1 + _SAME) else f"{value} > {objective}"
+    )
+
+
+def _equal(done: Outcome, objective: float, best: Any) -> str:
+    if done.code != 0:
+        return f"{done.code}: {done.err}"
+    same = _value(done) == objective and done.document["best"]["mesh"] == best["mesh"]
+    return "" if same else f"{_value(done)} and {objective}"
+
+
+def _back(plan: Path, best: Any) -> str | None:
+    """Written for Megatron-LM and read again; None: that cannot run it."""
+    folder = plan.with_name("exported")
+    done = run("export", plan, "--to", "megatron", "-o", folder)
+    if done.code != 0:
+        return done.fault() or None
+    again = run(
+        "evaluate", "--from", "megatron", folder / "run.sh", *_machine(plan), "--chips",
+        best["chips"], "--json",
+    )  # fmt: skip
+    if again.code != 0:
+        return f"{again.code}: {again.err}"
+    found = again.document
+    names = ("mesh", "micro_batch", "schedule", "interleave", "recompute")
+    apart = [name for name in names if found[name] != best[name]]
+    return ", ".join(f"{name} {best[name]} is read as {found[name]}" for name in apart)
+
+
+def _machine(plan: Path) -> tuple[str, ...]:
+    """The job of a plan file as flags."""
+    job = read_yaml(plan)["job"]
+    flags = {"model": "--model", "hardware": "--hardware"}
+    return tuple(word for name, flag in flags.items() for word in (flag, str(job[name])))

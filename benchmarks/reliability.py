@@ -1,0 +1,141 @@
+"""Whether something is lost, or said with confidence and wrong, or lets somebody in.
+
+    python benchmarks/reliability.py inputs --count 1000
+    python benchmarks/reliability.py options --count 1000
+    python benchmarks/reliability.py faults
+    python benchmarks/reliability.py signals --count 67
+    python benchmarks/reliability.py surroundings
+    python benchmarks/reliability.py security
+    python benchmarks/reliability.py extremes --count 1000
+    python benchmarks/reliability.py inputs --count 1000 --write ../docs/reliability.md
+
+Each prints a table with its counts; what is wrong goes to standard error, a line each, and the exit
+status is 1 then. `--write` keeps the table in its region of the page. `--seed` draws other cases.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import measuring
+import pages
+from campaigns import extremes, faults, inputs, options, running, security
+from measuring import Report, Table
+
+Told = Callable[[str], None]
+
+
+def _rows(counted: Iterable[tuple[str, Any]], first: str) -> list[dict[str, measuring.Cell]]:
+    """A row per thing that was counted, and their sum."""
+    rows: list[dict[str, measuring.Cell]] = []
+    for name, count in counted:
+        rows.append({first: name, **{_title(key): cell for key, cell in asdict(count).items()}})
+        print(f"{name}: {rows[-1]}", file=sys.stderr, flush=True)
+    total: dict[str, measuring.Cell] = {first: "all"}
+    for title in [*rows[0]][1:]:
+        cells = [measuring.figure(row, title) for row in rows]
+        total[title] = max(cells) if "most" in title else sum(cells)
+    return [*rows, total]
+
+
+def _title(key: str) -> str:
+    return key.replace("cpu_s", "CPU s").replace("_", " ")
+
+
+def _inputs(count: int, seed: int, told: Told) -> Table:
+    return Table(
+        title=f"Damaged files, {count} of each kind (seed {seed}); slow: over "
+        f"{running.CPU_S:g} CPU s or {running.MEMORY_BYTES / 1e6:g} MB",
+        rows=_rows(inputs.campaign(count, seed, told=told), "file"),
+    )
+
+
+def _options(count: int, seed: int, told: Told) -> Table:
+    found = options.campaign(count, seed, told)
+    return Table(
+        title=f"Random combinations of the options of `planner solve`, {count} questions (seed "
+        f"{seed})",
+        rows=_rows(found.items(), "what has to hold")[:-1],
+    )
+
+
+def _faults(_count: int, _seed: int, told: Told) -> Table:
+    return Table(
+        title="A full disk, Ctrl-C and SIGTERM at every call of open, write, fsync, chmod and "
+        "rename, over nothing and over old files",
+        rows=_rows(faults.injected(told), "command"),
+    )
+
+
+def _signals(count: int, seed: int, told: Told) -> Table:
+    return Table(
+        title=f"Commands ended by a signal at a random moment, {count} times each (seed {seed})",
+        rows=_rows(faults.signalled(count, seed, told), "signal"),
+    )
+
+
+def _surroundings(_count: int, _seed: int, told: Told) -> Table:
+    return Table(
+        title="Three commands that write, in other surroundings",
+        rows=_rows(faults.surrounded(told), "surroundings"),
+    )
+
+
+def _security(_count: int, _seed: int, told: Told) -> Table:
+    modules, found = security.lint()
+    for line in found:
+        told(line)
+    counted = [
+        ("modules without eval, exec, pickle, shell, sockets", security.Count(
+            tried=modules, faults=len(found))),
+        ("exports of hostile names, run with stand-ins", security.scripts(told)),
+        ("reports and pictures of hostile names", security.pages(told)),
+        ("pipes, links, devices, folders as output", security.odd_places(told)),
+    ]  # fmt: skip
+    return Table(title="Security", rows=_rows(counted, "what")[:-1])
+
+
+def _extremes(count: int, _seed: int, told: Told) -> Table:
+    return Table(
+        title="Figures of chip, cluster, model and constants at a tenth, half, twice and ten times",
+        rows=_rows(extremes.campaign(count, told), "plan"),
+    )
+
+
+PARTS: dict[str, Callable[[int, int, Told], Table]] = {
+    "inputs": _inputs, "options": _options, "faults": _faults, "signals": _signals,
+    "surroundings": _surroundings, "security": _security, "extremes": _extremes,
+}  # fmt: skip
+
+
+def main() -> int:
+    """Tries one part, prints its table, and returns whether something was wrong."""
+    parser = measuring.parser(__doc__)
+    parser.add_argument("part", choices=tuple(PARTS), help="what is tried")
+    parser.add_argument("--count", type=measuring.positive, default=100, help="how many cases")
+    parser.add_argument("--seed", type=int, default=1, help="of the cases")
+    parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
+    wanted = parser.parse_args()
+    wrong: list[str] = []
+
+    def told(line: str) -> None:
+        wrong.append(line)
+        print(f"wrong: {line[:2000]}", file=sys.stderr, flush=True)
+
+    started = time.process_time()
+    table = PARTS[wanted.part](wanted.count, wanted.seed, told)
+    report = Report(name="reliability", tables=[table])
+    report.notes.append(f"{time.process_time() - started:.0f} CPU s of this process.")
+    if wanted.write is not None:
+        pages.put_report(wanted.write, wanted.part, pages.measured_on(), report)
+    measuring.show(report, wanted)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

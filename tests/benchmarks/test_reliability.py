@@ -1,0 +1,123 @@
+"""Some hundred cases of `benchmarks/reliability.py`, each time; its tables are of far more.
+
+hypothesis draws the damage here, so that what fails is as small as can be.
+"""
+
+import importlib
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+KINDS = (
+    "job", "job with a layout", "plan", "plan with stages", "front, JSON", "answer", "study",
+    "store", "fleet", "assumptions", "cluster", "cluster in full", "chip", "model", "config.json",
+    "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges", "traffic, npy", "traffic, CSV",
+    "runs", "calibration", "nccl-tests", "GEMM", "failures", "points", "log of a run", "launch",
+    "schedule", "schedule, XML", "launch of megatron", "launch of deepspeed",
+    "launch of torchtitan", "launch of maxtext", "launch of nanotron", "launch of axolotl",
+    "launch of trl", "launch of torchtune",
+)  # fmt: skip
+PER_KIND = 3
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """Modules of the campaigns are found through the folder of benchmarks alone."""
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "campaigns"]:
+        del sys.modules[name]
+
+
+def campaigns(name: str) -> ModuleType:
+    return importlib.import_module(f"campaigns.{name}")
+
+
+def test_every_reader_is_tried() -> None:
+    assert {*campaigns("inputs").readers()} == {*KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_files(kind: str, tmp_path: Path) -> None:
+    inputs = campaigns("inputs")
+    folder = inputs.Folder(tmp_path)
+    reader = inputs.whole(inputs.readers()[kind], folder)
+    assert folder.tried(reader, reader.content).answered
+
+    @settings(max_examples=PER_KIND, deadline=None, derandomize=True, database=None,
+              suppress_health_check=[*HealthCheck])  # fmt: skip
+    @given(chance=st.randoms(use_true_random=False))
+    def tried(chance: random.Random) -> None:
+        outcome = folder.tried(reader, reader.damaged(chance))
+        assert not outcome.fault()
+
+    tried()
+
+
+def test_a_fault_would_be_seen() -> None:
+    """What counts as one, of all that a command may do."""
+    running = campaigns("running")
+
+    def fault(code: int, out: str = "", err: str = "", words: tuple[str, ...] = ()) -> str:
+        done = running.Outcome(words=words, code=code, out=out, err=err, cpu_s=0, more_bytes=0)
+        found: str = done.fault()
+        return found
+
+    assert fault(2, err="error: chips: 0\n") == ""
+    assert fault(0, out="{}", words=("--json",)) == ""
+    for given_up in (
+        fault(2), fault(2, err="chips: 0\n"), fault(2, out="half", err="error: x\n"),
+        fault(0, err="RuntimeWarning: overflow\n"), fault(0, out="{", words=("--json",)),
+        fault(0, out='{"a": NaN}', words=("--json",)), fault(70), fault(-1, err="KeyError: 1"),
+        fault(2, err="error: x\n" * 100), fault(2, err="error: \x1b[31mred\n"),
+    ):  # fmt: skip
+        assert given_up
+
+
+def test_faults_at_every_call() -> None:
+    faults, told = campaigns("faults"), list[str]()
+    ((_, count),) = faults.injected(told.append, "models import")
+    assert told == []
+    assert count.tried == 3 * count.calls >= 27
+
+
+def test_code_calls_and_imports_nothing_that_runs_what_it_reads() -> None:
+    modules, found = campaigns("security").lint()
+    assert found == []
+    assert modules > 1000
+
+
+def test_what_may_not_be_called_would_be_found() -> None:
+    import ast  # noqa: PLC0415
+
+    security = campaigns("security")
+    for text in ("eval(x)", "import pickle", "from yaml import load", "os.system(x)",
+                 "subprocess.run(x, shell=True)", "import socket", "__import__('x')"):  # fmt: skip
+        assert [*security.forbidden(security.ROOT / "planner" / "x.py", ast.parse(text))], text
+    assert not [*security.forbidden(security.ROOT / "planner" / "x.py", ast.parse("f(shell=1)"))]
+
+
+def test_hostile_names_run_nothing() -> None:
+    """One text for shells, one for pages; the benchmark has all of them."""
+    security, told = campaigns("security"), list[str]()
+    text = "'; touch INJECTED; \" $(touch INJECTED) `touch INJECTED`\ntouch INJECTED\n"
+    scripts = security.scripts(told.append, (text,))
+    assert scripts.run >= 3
+    security.pages(told.append, ('</style></title><script>alert(1)</script>" onload="alert(1)',))
+    security.odd_places(told.append)
+    assert told == []
+
+
+def test_extreme_figures_and_options() -> None:
+    told = list[str]()
+    _, count = next(campaigns("extremes").campaign(2, told.append))
+    assert count.tried > count.refused
+    counts: dict[str, Any] = campaigns("options").campaign(1, 7, told.append)
+    assert counts["its plan evaluated alone costs the same"].tried == 1
+    assert told == []

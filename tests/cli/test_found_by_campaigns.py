@@ -1,0 +1,154 @@
+"""What the campaigns of `benchmarks/reliability.py` found, a case of each class."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.cases import each
+
+from cli.command import planner, refused
+from planner.base.files import write_all
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
+
+ROOT = Path(__file__).parents[2]
+FORMATS, FILES = ROOT / "tests" / "formats", ROOT / "tests" / "answers" / "files"
+PLAN = FORMATS / "plan-1.yaml"
+
+
+def put(path: Path, source: Path, *edits: tuple[str, Any]) -> Path:
+    """A file with other values at dotted paths."""
+    data = load_yaml(source.read_text(encoding="utf-8"))
+    for place, value in edits:
+        *outer, name = place.split(".")
+        part = data
+        for step in outer:
+            part = part[int(step) if isinstance(part, list) else step]
+        part[name] = value
+    path.write_text(dump_yaml(data), encoding="utf-8")
+    return path
+
+
+@each("value", [{"x": {}}, {"1f1b": 1}, ["1f1b"], 7, None])
+def test_a_word_that_is_no_text(value: Any, tmp_path: Path) -> None:
+    """It once ended in a TypeError: unhashable."""
+    path = put(tmp_path / "plan.yaml", PLAN, ("plan.schedule", value))
+    assert any("plan.schedule" in line for line in refused("evaluate", path))
+
+
+def test_a_row_of_a_store_that_nobody_wrote(tmp_path: Path) -> None:
+    for column, table in (("axes", "point"), ("answer", "result"), ("asked", "job")):
+        for text in ("{", "[1]", "1" * 5000, "[" * 100_000):
+            path = tmp_path / "store.db"
+            shutil.copy(FORMATS / "store-1.db", path)
+            with sqlite3.connect(path) as database:
+                database.execute(f"UPDATE {table} SET {column} = ?", (text,))
+            database.close()
+            (line,) = refused("sweep", "table", path)
+            assert line.startswith(f"{path}: is damaged"), line
+
+
+@each(("edits", "words"), [
+    ([("jobs.0.train_tokens", 0.5)], ""), ([("grid", "1e-320h")], "grid: "),
+    ([("grid", "1e-9s")], "grid: "),
+])  # fmt: skip
+def test_a_fleet_of_tiny_figures(edits: list[Any], words: str, tmp_path: Path) -> None:
+    path = put(tmp_path / "fleet.yaml", FILES / "fleet.yaml", *edits)
+    if words:
+        assert any(words in line for line in refused("fleet", path))
+    else:
+        outcome = planner("fleet", path, "--json")
+        assert (outcome.code, outcome.err) == (0, "")
+
+
+@each("value", [1e-320, 1e-31, -1e-31, 1e31])
+def test_a_figure_of_a_machine_that_nothing_has(value: float, tmp_path: Path) -> None:
+    """It once gave NaN, with warnings of numpy."""
+    path = put(
+        tmp_path / "c.yaml", FILES / "full-cluster.yaml", ("chip.memory.bandwidth.value", value)
+    )
+    lines = refused("evaluate", PLAN, "--hardware", path)
+    assert any("or from 1e-30 to 1e+30 in size" in line for line in lines), lines
+
+
+@each(("column", "text"), [("m", "1e-320"), ("k", "0.5"), ("tflops", "1e-300"), ("n", "1e13")])
+def test_a_multiplication_without_work(column: str, text: str, tmp_path: Path) -> None:
+    cells = {"m": "4096", "n": "4096", "k": "4096", "dtype": "bf16", "tflops": "640"} | {
+        column: text
+    }
+    path = tmp_path / "gemm.csv"
+    path.write_text(f"{','.join(cells)}\n{','.join(cells.values())}\n", encoding="utf-8")
+    lines = refused("calibrate", "--gemm", path, "--hardware", "h100-sxm5-80")
+    assert f"line 2: {column}: {float(text):g}: must be from " in lines[0]
+
+
+def test_an_optimizer_of_deepspeed_that_is_a_section(tmp_path: Path) -> None:
+    path = tmp_path / "ds.json"
+    path.write_text(
+        '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8, "bf16": {"enabled": true}, '
+        '"optimizer": {"type": {"enabled": true}}}',
+        encoding="utf-8",
+    )
+    outcome = planner("evaluate", "--from", "deepspeed", path, "--model", "gpt3-125m",
+                      "--hardware", "h100-sxm5-80", "--chips", "8", "--json")  # fmt: skip
+    assert outcome.code in (0, 2)
+
+
+@each("name", ["overlap.tensor_parallel", "moe.overlap_cover", "pipeline.p2p_exposed"])
+def test_more_than_all_is_not_hidden(name: str, tmp_path: Path) -> None:
+    """Times of communication were negative then."""
+    (line,) = refused("evaluate", PLAN, "--set", f"{name}=1.5")
+    assert line.endswith("1.5 is out of range; must be above 0 and at most 1")
+    constant = {"value": 1.5, "unit": "1", "prior": 0.9, "sigma": 0.1, "n": 9}
+    branch, _, leaf = name.partition(".")
+    path = put(tmp_path / "local.yaml", FILES / "local.yaml",
+               ("constants", {branch: {leaf: constant}}))  # fmt: skip
+    lines = refused("evaluate", PLAN, "--calibration", path)
+    assert any("must be at most 1, a share of communication" in line for line in lines), lines
+
+
+def test_files_are_written_all_or_none_to_the_last_rename(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the second cannot be renamed the first, which is new, goes again; an old one stays."""
+    old, new, last = (tmp_path / name for name in ("old", "new", "last"))
+    old.write_text("before", encoding="utf-8")
+    real = os.replace
+
+    def full(source: str, target: str) -> None:
+        if target == str(last):
+            raise OSError(28, "No space left on device")
+        real(source, target)
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(Exception, match="last: cannot be written"):
+        write_all({old: "after", new: "x", last: "y"})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old"]
+    assert old.read_text(encoding="utf-8") in ("before", "after")
+
+
+@each("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_unwinds_the_program(name: str, tmp_path: Path) -> None:
+    """It once ended it with the temporary file beside the target."""
+    code = (
+        "import os, signal, sys\n"
+        "real = os.replace\n"
+        "def now(*given):\n"
+        f"    os.kill(os.getpid(), signal.{name})\n"
+        "    real(*given)\n"
+        "os.replace = now\n"
+        "from planner.cli.entry import main\n"
+        "main()\n"
+    )
+    words = ["models", "import", str(FILES / "config.json"), "--name", "mine", "-o", "mine.yaml"]
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, text=True,
+                          capture_output=True, check=False)  # fmt: skip
+    assert done.returncode == 128 + getattr(signal, name), done.stderr
+    assert "Traceback" not in done.stderr
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".planner-")]
