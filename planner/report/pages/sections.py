@@ -212,7 +212,7 @@ def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
     if why:
         blocks.append(Prose(lines=tuple(why)))
     if solved is not None and solved.notes.caveats:
-        blocks.append(Prose(lines=solved.notes.caveats))
+        blocks.append(Prose(lines=tuple(solved.notes.caveats)))
     if solved is not None and len(solved.candidates.top) > 1:
         blocks.append(_top(solved))
     if solved is not None and solved.candidates.neighbors:
