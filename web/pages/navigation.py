@@ -81,7 +81,8 @@ TREE: Tree = [
         ]},
         {"The proof": [
             {"Search": "model/search.md"}, {"Layouts and machines": "model/machines.md"},
-            {"Certificates": "model/certificate.md"}, {"Other search engines": "uneven/side_by_side.md"},
+            {"Certificates": "model/certificate.md"},
+            {"Other search engines": "uneven/side_by_side.md"},
             {"Uneven stages in figures": "uneven/performance.md"},
         ]},
         {"The accuracy": [
