@@ -48,6 +48,15 @@ STUDIES: dict[str, list[dict[str, Any]]] = {
     "numbers of chips": [
         {**SMALL, "chips_at_most": 16, "batch_tokens": tokens} for tokens in (2**15, 2**16, 2**15)
     ],
+    "prices of a chip-hour, of steps alone": [
+        {**SMALL, "chips_at_most": 16, "batch_tokens": 2**15, "clocks": False, **changes}
+        for objective in ("money", "time")
+        for changes in (
+            {"objective": objective, "front": ["time", "money"]},
+            {"objective": objective, "front": ["time", "money"], "price_per_chip_hour": 2},
+            {"objective": objective, "front": ["time", "money"], "price_per_chip_hour": 3},
+        )
+    ],
     "machines": [
         {
             "model": "gpt3-125m", "hardware": "h100-sxm5-80", "seq_len": 2048, "clocks": False,
