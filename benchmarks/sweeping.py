@@ -3,7 +3,6 @@
     python benchmarks/sweeping.py kills --points 100000 --kills 50
     python benchmarks/sweeping.py overhead --points 100,1000,10000,100000
     python benchmarks/sweeping.py scheduler --tasks 20000
-    python benchmarks/sweeping.py sharing --points 1000
 
 `kills` runs a study of small questions on two workers and kills workers and the run itself with
 SIGKILL, at random over all of the study; the same command goes on each time. At the end every point
@@ -34,7 +33,6 @@ from measuring import Report, Table
 
 from planner.answers.sweeping import solve_in_order
 from planner.base.errors import InputError
-from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.question.keys import answering_version
 from planner.studies.sweep.question.study import Study, study_of
 from planner.studies.sweep.running.run import Run, run_study
@@ -300,30 +298,12 @@ def scheduler_rows(tasks: int) -> list[dict[str, Any]]:
     return rows
 
 
-def sharing_row(points: int) -> dict[str, Any]:
-    """CPU of a study of real solves against the same questions one by one in a warm process."""
-    from planner.studies.sweep.question.points import points_of  # noqa: PLC0415  (beside the only use)
-
-    with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "study.db"
-        run(points, store, "real")
-        in_study = SweepResult(store).counts
-    asked = [("", one.asked) for one in points_of(small_study(points))]
-    solve_in_order(asked[:1])
-    alone = sum(solve_in_order([one])[0].cpu_s for one in asked)
-    return {
-        "points": in_study.points,
-        "study, CPU ms a point": 1e3 * in_study.cpu_s / in_study.points,
-        "one by one, CPU ms a point": 1e3 * alone / len(asked),
-    }
-
-
 def main() -> None:
     """Runs what is asked for and prints its table."""
     parser = measuring.parser(__doc__ or "", quick=True)
     parser.add_argument(
         "what", nargs="?", default="kills",
-        choices=("kills", "overhead", "scheduler", "sharing", "run", "measured"),
+        choices=("kills", "overhead", "scheduler", "run", "measured"),
     )  # fmt: skip
     parser.add_argument(
         "--points", default="1000", help="of the study; overhead: several, 100,1000"
@@ -351,10 +331,8 @@ def main() -> None:
     elif options.what == "overhead":
         rows = [overhead_row(size) for size in sizes]
         table = Table(title="What the machinery takes per point, beside the solve", rows=rows)
-    elif options.what == "scheduler":
-        table = Table(title="Tasks of no work", rows=scheduler_rows(options.tasks))
     else:
-        table = Table(title="Neighbours solved together", rows=[sharing_row(options.points)])
+        table = Table(title="Tasks of no work", rows=scheduler_rows(options.tasks))
     measuring.show(Report(name="sweeping", tables=[table]), options)
 
 

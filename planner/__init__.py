@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from planner.collectives.questions.fronts import collective_front as collective_front
     from planner.plan import Plan as Plan
     from planner.plan import Stage as Stage
-    from planner.search.uniform.session import Session as Session
+    from planner.search.sharing.session import Session as Session
     from planner.studies.feasibility.asking import feasible as feasible
     from planner.studies.ridgeline.asking import ridgelines as ridgelines
     from planner.studies.run.asking import goodput as goodput
@@ -85,7 +85,7 @@ _HOME = {
     "goodput": "studies.run.asking",
     "ridgelines": "studies.ridgeline.asking",
     "Plan": "plan",
-    "Session": "search.uniform.session",
+    "Session": "search.sharing.session",
     "Stage": "plan",
 }
 

@@ -28,9 +28,9 @@ from planner.results.result import EvaluateResult, SolveResult
 from planner.search.uniform.engine import UniformSpace
 
 if TYPE_CHECKING:  # a question loads its own space alone: the rest is much of a short command
+    from planner.search.sharing.session import Session
     from planner.search.space import Trail
     from planner.search.uneven.front import OnPoint
-    from planner.search.uniform.session import Session
 
 __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]
 

@@ -18,7 +18,7 @@ from planner.base.frozen import thawed
 from planner.base.messages import one_line
 from planner.base.progress import NotedProgress
 from planner.question.request import Request, request_from
-from planner.search.uniform.session import Session
+from planner.search.sharing.session import Session
 from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.kept import kept_of
 from planner.studies.sweep.places import check_local, holding

@@ -10,6 +10,7 @@ import pytest
 from support.jobs import dense_model, random_chips, random_cost_model, roofline_model
 
 import planner
+from planner.base.errors import InputError
 from planner.objectives import ENERGY, TIME
 from planner.question.options import SpaceOptions
 from planner.results.result import SolveResult
@@ -17,10 +18,10 @@ from planner.search.best_few import best_few
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.sharing.basis import Basis
+from planner.search.sharing.session import Session
 from planner.search.ties import Ties
 from planner.search.uniform.engine import UniformSpace, searched
 from planner.search.uniform.nodes import Nodes
-from planner.search.uniform.session import Session
 
 SMALL: dict[str, Any] = {"model": "gpt3-125m", "hardware": "dgx-h100-ndr", "seq_len": 2048}
 STUDIES: dict[str, list[dict[str, Any]]] = {
@@ -47,6 +48,15 @@ STUDIES: dict[str, list[dict[str, Any]]] = {
     ],
     "numbers of chips": [
         {**SMALL, "chips_at_most": 16, "batch_tokens": tokens} for tokens in (2**15, 2**16, 2**15)
+    ],
+    "prices of a chip-hour, of steps alone": [
+        {**SMALL, "chips_at_most": 16, "batch_tokens": 2**15, "clocks": False, **changes}
+        for objective in ("money", "time")
+        for changes in (
+            {"objective": objective, "front": ["time", "money"]},
+            {"objective": objective, "front": ["time", "money"], "price_per_chip_hour": 2},
+            {"objective": objective, "front": ["time", "money"], "price_per_chip_hour": 3},
+        )
     ],
     "machines": [
         {
@@ -92,6 +102,52 @@ def test_answers_are_equal_in_every_order_and_without_sharing(study: str) -> Non
             shared = planner.solve(session=session, **points[at])
             assert told(shared) == told(alone[at]), points[at]
     assert (session.bytes > 0) == (study != "pools")
+
+
+FIELDS: dict[str, list[Any]] = {
+    "chips": [8, 16], "seq_len": [1024, 2048], "batch_tokens": [2**15, 3 * 2**14, 2**16],
+    "objective": ["time", "energy", "edp", "money", "power", "run-money"],
+    "front": [None, ["time", "energy", "memory"], ["time", "money"], ["days", "run-money"]],
+    "price_per_chip_hour": [None, 2, 3.5], "electricity_price": [None, 0.1, 0.3],
+    "train_tokens": [None, 1e9, 2e9], "max_memory": [None, "6 GB"], "max_oom_risk": [None, 0.3],
+    "max_power": [None, "9 kW"], "max_step_time": [None, "200ms", "1ms"],
+    "framework": [None, "torchtitan"], "assumptions": [None, "roofline"], "pue": [None, 1.3],
+    "set": [None, ["memory.bandwidth=2x"]], "fix": [None, {"pp": [1, 2]}],
+}  # fmt: skip
+"""Values of fields of a question; None leaves one out."""
+
+
+def random_points(seed: int, count: int) -> list[dict[str, Any]]:
+    """Questions that differ in a few fields, of which some are asked twice, some refused."""
+    rng = random.Random(f"points {seed}")
+    varied = rng.sample(sorted(FIELDS), 3)
+    points = []
+    for _ in range(count):
+        drawn = {name: rng.choice(FIELDS[name]) for name in varied}
+        given = {name: value for name, value in drawn.items() if value is not None}
+        fixed = {"chips": 8, "batch_tokens": 2**15, "clocks": False}
+        points.append({**SMALL, **fixed, **given})
+    return points
+
+
+def said(point: dict[str, Any], session: Session | None) -> dict[str, Any] | str:
+    """An answer as data, or why the question is refused."""
+    try:
+        return told(planner.solve(session=session, **point))
+    except InputError as error:
+        return str(error)
+
+
+def test_answers_of_random_neighbours_are_those_alone() -> None:
+    found: list[dict[str, Any] | str] = []
+    for seed in (2, 3, 7, 8):
+        session = Session()
+        for point in random_points(seed, 5):
+            found.append(said(point, None))
+            assert said(point, session) == found[-1], point
+    solved = [one for one in found if isinstance(one, dict)]
+    assert len(solved) > len(found) // 2
+    assert {one["certificate"]["status"] for one in solved} == {"optimal", "infeasible"}
 
 
 class Elsewhere(Session):

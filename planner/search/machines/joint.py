@@ -30,7 +30,7 @@ from planner.search.machines.machines import Candidate, budgets_of, candidate_of
 from planner.search.uniform.engine import UniformSpace, least_memory
 
 if TYPE_CHECKING:  # few questions share anything
-    from planner.search.uniform.session import Session
+    from planner.search.sharing.session import Session
 
 _MOST_MACHINES = 512
 

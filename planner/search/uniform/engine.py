@@ -41,7 +41,7 @@ from planner.search.uniform.space import PartialPlans
 from solvers.mesh import FrontSolution, Opened, RunningFront
 
 if TYPE_CHECKING:
-    from planner.search.uniform.session import Session
+    from planner.search.sharing.session import Session
 
 T = TypeVar("T")
 _PARTIAL_PLANS_AT_A_TIME = 4096

@@ -218,8 +218,7 @@ class Store:
         with self._told():
             found = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
-            said = one_line(str(found).splitlines()[-1])
-            raise InputError(f"{self._name}: is damaged ({said}); name another file; {self._read}")
+            raise self._damaged(one_line(str(found).splitlines()[-1]))
 
     def noted(self, name: str) -> str | None:
         """What was noted under a name."""

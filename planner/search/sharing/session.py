@@ -117,7 +117,7 @@ class Session:
             space.chips,
             self._number("options", space.options),
             self._number("limits", space.limits),
-            tuple(one.name for one in (*space.columns, *beside)),
+            (*space.columns, *beside),  # with their prices
             space.bounded,
         )
 
