@@ -10,7 +10,7 @@ from support.cases import each
 
 from planner.base.errors import InputError
 from planner.studies.sweep.question.conditions import condition_of
-from planner.studies.sweep.question.points import points_of
+from planner.studies.sweep.question.points import counted, points_of
 from planner.studies.sweep.question.ranges import values_of
 from planner.studies.sweep.question.study import Study, read_study, study_of, study_schema
 from strict_yaml.reading import load
@@ -70,6 +70,8 @@ def test_ranges_that_are_none_are_refused(given: Any, said: str) -> None:
         ("model in ['a', 'gpt3-125m'] and not chips > 64", True),
         ("chips % 16 == 0 or memory.bandwidth == '1x'", True),
         ("-chips < 0", True),
+        ("model != 'gpt3 8k' and 'gpt3' in model", True),
+        ("'8k' < model", True),
     ],
 )
 def test_conditions(text: str, holds: bool) -> None:
@@ -87,7 +89,17 @@ def test_what_is_no_condition_is_refused_and_never_run(text: str) -> None:
 
 @each(
     ("text", "said"),
-    [("chips < 'a'", "not supported"), ("1 / (chips - 8) > 0", "zero"), ("era > 1", "left open")],
+    [
+        ("chips < 'a'", "'a' is not a number"),
+        ("1 / (chips - 8) > 0", "zero"),
+        ("era > 1", "left open"),
+        ("'a' * 9999999999 == 'b'", "'a' is not a number"),
+        ("'%9999999999d' % chips == 'b'", "is not a number"),
+        ("-'a' == 'b'", "'a' is not a number"),
+        ("[chips] * 9999999999 == []", "is not a number"),
+        ("chips in 8", "8 is not a list that may hold 8"),
+        ("chips in 'a'", "'a' is not a list"),
+    ],
 )
 def test_conditions_that_cannot_be_told_are_refused(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
@@ -151,6 +163,14 @@ def test_a_point_that_cannot_be_asked_is_named(axes: dict[str, Any], said: str) 
     fixed = {name: value for name, value in JOB.items() if name not in axes}
     with pytest.raises(InputError, match=said):
         values(study_of(fixed, cross=axes))
+
+
+def test_conditions_that_leave_nothing_are_refused_at_once() -> None:
+    study = study_of(JOB, cross={"chips": [8, 16]}, where=["chips > 8", "chips < 16"])
+    told = list[str]()
+    with pytest.raises(InputError, match="no point is left: 2 combinations and 2 conditions"):
+        list(counted(points_of(study, lambda *noted: told.append(noted[0])), study))
+    assert told == ["questions"]
 
 
 def test_a_file_says_where_it_is_wrong(tmp_path: Path) -> None:
