@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from support.cases import each
 
+from planner.answers.sweeping import sweep
 from planner.base.errors import InputError
 from planner.studies.sweep.question.conditions import condition_of
 from planner.studies.sweep.question.points import counted, points_of
@@ -29,6 +31,9 @@ def values(study: Study) -> list[dict[str, Any]]:
     [
         ([8, 16], (8, 16)),
         (8, (8,)),
+        (range(8, 25, 8), (8, 16, 24)),
+        (np.array([8, 16]), (8, 16)),
+        ([np.int64(8)], (8,)),
         ({"from": 8, "to": 70, "factor": 2}, (8, 16, 32, 64)),
         ({"from": 8, "to": 20, "step": 4}, (8, 12, 16, 20)),
         ({"from": "1Mi", "to": "4Mi", "factor": 2}, ("1Mi", "2Mi", "4Mi")),
@@ -163,6 +168,25 @@ def test_a_point_that_cannot_be_asked_is_named(axes: dict[str, Any], said: str) 
     fixed = {name: value for name, value in JOB.items() if name not in axes}
     with pytest.raises(InputError, match=said):
         values(study_of(fixed, cross=axes))
+
+
+@each(
+    ("given", "said"),
+    [
+        ({"axes": ["chips"]}, "axes: .'chips'. is not fields with their values"),
+        ({"together": [3]}, "together: 3 is not fields"),
+        ({"points": ["chips"]}, "points: 'chips' is not fields"),
+        ({"axes": {"chips": [8]}, "store": 5}, "store: 5 is not the path"),
+        ({"axes": {"chips": [8]}, "workers": 1.5}, "workers: 1.5: must be a whole number"),
+        ({"axes": {"chips": [8]}, "workers": 0}, "workers: 0: must be 1 to"),
+        ({"axes": {"chips": [8]}, "client": "tcp://a:1"}, "'tcp://a:1': is no distributed.Client"),
+        ({"axes": {"chips": [8]}, "where": "chips > 8", "workers": 1}, "no point is left: 1 comb"),
+        ({"together": {"chips": [8], "seq_len": [1, 2]}}, "zip: .* chips has 1, seq_len has 2"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        sweep(**given, **JOB)
 
 
 def test_conditions_that_leave_nothing_are_refused_at_once() -> None:

@@ -13,7 +13,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from planner.base.errors import InputError, UnfinishedError
-from planner.base.messages import one_line
+from planner.base.messages import one_line, shown
 from planner.base.units import plural
 
 PRELOADED = "planner.studies.sweep.running.warming"
@@ -245,10 +245,16 @@ class GivenWorkers(Workers):
 
     Args:
         client: A `distributed.Client`.
+
+    Raises:
+        InputError: It is none, or none that can be waited for.
     """
 
     def __init__(self, client: Any) -> None:
         super().__init__()
+        if not isinstance(client, imported("distributed").Client) or client.asynchronous:
+            said = "is no distributed.Client that waits for results, as Client(address) gives it"
+            raise InputError(f"client: {shown(client)}: {said}")
         self._client = client
 
     def _connected(self) -> Any:
