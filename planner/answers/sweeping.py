@@ -15,7 +15,7 @@ from typing import Any
 from planner.answers.api import solve_request
 from planner.base.errors import InputError
 from planner.base.frozen import thawed
-from planner.base.messages import one_line
+from planner.base.messages import one_line, shown
 from planner.base.progress import NotedProgress
 from planner.question.request import Request, request_from
 from planner.search.sharing.session import Session
@@ -32,9 +32,9 @@ from planner.studies.sweep.store import FAILED, Solved, Store
 def sweep(
     axes: Mapping[str, Any] | None = None,
     *,
-    together: Sequence[Mapping[str, Any]] = (),
+    together: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
     points: Sequence[Mapping[str, Any]] = (),
-    where: Sequence[str] = (),
+    where: str | Sequence[str] = (),
     store: str | Path | None = None,
     client: Any = None,
     workers: int | None = None,
@@ -63,9 +63,15 @@ def sweep(
         InputError: A question cannot be asked as it is, or the store cannot be used.
         UnfinishedError: Workers are gone for good; what was solved is stored.
     """
-    study = study_of(fields, cross=axes or {}, zipped=together, points=points, where=where)
+    together = [together] if isinstance(together, Mapping) else together
+    where = [where] if isinstance(where, str) else where
+    axes = {} if axes is None else axes
+    _check_kinds(axes, together, points, workers)
+    study = study_of(fields, cross=axes, zipped=together, points=points, where=where)
     if client is not None and workers is not None:
         raise InputError("workers: the client has its own; leave one of the two out")
+    if store is not None and not isinstance(store, str | Path):
+        raise InputError(f"store: {shown(store)} is not the path of a file")
     run = Run(
         solve=solve_in_order,
         workers=LocalWorkers(workers) if client is None else GivenWorkers(client),
@@ -75,6 +81,20 @@ def sweep(
     return swept(study, None if store is None else Path(store), run)
 
 
+def _check_kinds(axes: Any, together: Any, points: Any, workers: Any) -> None:
+    """Refuses arguments of another kind than meant.
+
+    Raises:
+        InputError: There is one.
+    """
+    groups = [("axes", axes), *(("together", one) for one in together)]
+    for name, given in (*groups, *(("points", one) for one in points)):
+        if not isinstance(given, Mapping):
+            raise InputError(f"{name}: {shown(given)} is not fields with their values")
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int)):
+        raise InputError(f"workers: {shown(workers)}: must be a whole number")
+
+
 def swept(study: Study, store: Path | None, run: Run) -> SweepResult:
     """A study that was run; arguments and errors as of `sweep`."""
     if store is not None:
@@ -82,7 +102,11 @@ def swept(study: Study, store: Path | None, run: Run) -> SweepResult:
         return SweepResult(store)
     folder = TemporaryDirectory(prefix="planner-sweep-")
     path = Path(folder.name) / "study.db"
-    run_study(study, path, run)
+    try:
+        run_study(study, path, run)
+    except BaseException:
+        folder.cleanup()
+        raise
     return SweepResult(path, kept=folder)
 
 

@@ -87,7 +87,7 @@ def _workers(count: int | None, scheduler: str | None, cluster: Path | None) -> 
     """Where points are solved.
 
     Raises:
-        InputError: Two places are named, or a number below 1.
+        InputError: Two places are named, or a number that cannot be.
     """
     from planner.studies.sweep.running import queued  # noqa: PLC0415  (not for --help)
     from planner.studies.sweep.running import workers as kinds  # noqa: PLC0415
@@ -96,8 +96,6 @@ def _workers(count: int | None, scheduler: str | None, cluster: Path | None) -> 
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise InputError(f"{named[1]}: says where it runs, as {named[0]} does; leave one out")
-    if count is not None and count < 1:
-        raise InputError(f"workers: {count} is none; give 1 or more")
     if scheduler is not None:
         return kinds.ScheduledWorkers(scheduler)
     if cluster is not None:

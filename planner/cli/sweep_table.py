@@ -62,6 +62,8 @@ def table(
     from planner.question.provenance import stamped  # noqa: PLC0415  (numpy; not for --help)
     from planner.studies.sweep.answer import opened  # noqa: PLC0415
 
+    if rows < 1:
+        raise InputError(f"rows: {rows} is none; give 1 or more")
     found = opened(store)
     files = {".csv": csv, ".parquet": parquet, ".arrow": arrow}
     _check(files)
@@ -76,7 +78,7 @@ def table(
     if as_json:
         print_json(stamped({"columns": names, "rows": [list(row) for row in lines()]}))
     elif not any(files.values()):
-        _print(found, names, lines, max(rows, 1))
+        _print(found, names, lines, rows)
 
 
 def _check(files: dict[str, Path | None]) -> None:

@@ -13,8 +13,10 @@ from cli.command import planner, refused
 from planner.answers import sweeping
 from planner.report.charts.sweep_map import map_picture
 from planner.studies.sweep.answer import opened
+from planner.studies.sweep.question.keys import answering_version
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.running import workers
+from planner.studies.sweep.store import Solved, Store
 
 STUDY = """
 job: {model: gpt3-125m}
@@ -53,6 +55,63 @@ def test_status_says_how_far_a_study_is(store: Path) -> None:
     assert (document["points"], document["done"], document["to_do"]) == (10, 10, 0)
     assert document["by_status"] == {"optimal": 10}
     assert document["running"] == ""
+
+
+def test_a_study_that_cannot_be_asked_leaves_a_store_as_it_was(store: Path, tmp_path: Path) -> None:
+    """No new store, and the points of the study before in one that was there."""
+    wrong = tmp_path / "wrong.yaml"
+    kept = tmp_path / "kept.db"
+    kept.write_bytes(store.read_bytes())
+    for cross, said in (("[8, 0]", "at chips=0: chips: 0"), ("[8]", "no point is left")):
+        text = f"job: {{model: gpt3-125m}}\ncross: {{chips: {cross}}}\nwhere: chips < 8\n"
+        wrong.write_text(text, encoding="utf-8")
+        for name in (kept, tmp_path / "new.db"):
+            assert said in refused("sweep", "run", wrong, "-o", name)[0]
+        assert sorted(one.name for one in tmp_path.iterdir()) == ["kept.db", "wrong.yaml"]
+        assert planner("sweep", "status", kept, "--json").document["done"] == 10
+
+
+BEST = {"mesh": {"dp": 8}, "sharding": "zero1", "micro_batch": 1, "recompute": "none"}
+
+
+def unlike(tmp_path: Path) -> Path:
+    """A store of 300 points, of which the last one alone has an answer, of another objective."""
+    path = tmp_path / "unlike.db"
+    with Store(path, write=True) as opened_store:
+        with opened_store.new_points(axes='["chips", "batch_tokens"]', file="s.yaml") as add:
+            add((at, {"chips": 8, "batch_tokens": at}, f"k{at}", "m", '{"chips": 8}')
+                for at in range(300))  # fmt: skip
+        found = [(298, "time", 1.0, 0.3), (299, "energy", 0.5, 0.5)]
+        opened_store.add([
+            Solved(f"k{at}", answering_version(), "optimal",
+                   {"objective_name": name, "objective": value, "late": {"one": 1},
+                    "best": BEST | {"mfu": mfu, "energy_per_step_j": 1 + mfu}}, 1.0, {})
+            for at, name, value, mfu in found
+        ])  # fmt: skip
+    return path
+
+
+def test_columns_of_any_point_are_known(tmp_path: Path) -> None:
+    path = unlike(tmp_path)
+    flags = ("--columns", "late.one", "--where", "best.mfu > 0.4", "--json")
+    assert planner("sweep", "table", path, *flags).document["rows"] == [[1]]
+    assert "late.one" in planner("sweep", "table", path, "--columns", "list").out.split()
+    said = planner("sweep", "table", path, "--where", "best.mfu > 0.9").out
+    assert "no rows: no point has an answer that fulfils the conditions" in said
+    assert "planner sweep run s.yaml -o" in planner("sweep", "status", path).out
+
+
+def test_more_is_better_of_some_figures_and_objectives_are_not_mixed(tmp_path: Path) -> None:
+    path, picture = unlike(tmp_path), tmp_path / "p.svg"
+    place = ("--x", "chips", "--y", "best.energy_per_step_j", "--plot", picture)
+    assert "points minimize energy and time" in refused("sweep", "plot", path, *place)[0]
+    found = planner("sweep", "plot", path, *place, "--least", "best.mfu", "--json").document
+    assert [row[:3] for row in found["rows"]] == [["8", "1.5 J", "50 %"]]
+    flags = ("--x", "best.mfu", "--y", "best.energy_per_step_j", "--plot", picture, "--json")
+    found = planner("sweep", "plot", path, *flags).document
+    assert [row[:2] for row in found["rows"]] == [["50 %", "1.5 J"], ["30 %", "1.3 J"]]
+    said = "no other has as little energy per step (J) and as much mfu"
+    assert said in picture.read_text(encoding="utf-8")
 
 
 def test_a_dry_run_counts_estimates_and_shows_three(
@@ -154,7 +213,8 @@ def test_a_map_shows_who_wins(store: Path, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("run", "STUDY"), "output: is missing; name the store"),
-        (("run", "STUDY", "-o", "s.db", "--workers", "0"), "workers: 0 is none"),
+        (("run", "STUDY", "-o", "s.db", "--workers", "0"), "workers: 0: must be 1 to"),
+        (("run", "STUDY", "-o", "s.db", "--workers", "9999"), "workers: 9999: must be 1 to"),
         (("run", "STUDY", "-o", "s.db", "--workers", "2", "--scheduler", "a"), "leave one out"),
         (("run", "STUDY", "-o", "."), "it is a folder"),
         (("run", "STUDY", "-o", "nowhere/s.db"), "no such file or directory"),
@@ -162,6 +222,7 @@ def test_a_map_shows_who_wins(store: Path, tmp_path: Path) -> None:
         (("status", "nothing.db"), "there is no such store"),
         (("status", "STUDY"), "damaged or no store"),
         (("table", "STORE", "--columns", "chps"), "did you mean 'chips'"),
+        (("table", "STORE", "--rows", "0"), "rows: 0 is none"),
         (("table", "STORE", "--csv", "t.txt"), "name it *.csv"),
         (("table", "STORE", "--csv", "nowhere/t.csv"), "cannot be written"),
         (("table", "STORE", "--where", "chps > 1"), "'chps' is no column"),

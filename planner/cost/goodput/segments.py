@@ -114,7 +114,7 @@ def best_steps(
     exact = (best_work_s(down, saved) if best_s is None else best_s) / step
     least = np.maximum(np.ceil(np.asarray(saved.write_s) / step), 1.0)
     below, above = np.maximum(np.floor(exact), least), np.maximum(np.ceil(exact), least)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # a cycle that hardly ever ends, times steps
         short = wall_time_s(below * step, down, saved) * above
         long = wall_time_s(above * step, down, saved) * below
     return np.where(short <= long, below, above)

@@ -10,6 +10,7 @@ from planner.base.units import plural
 from planner.report.charts.sweep_looks import (
     MOST_GROUPS,
     Look,
+    best_words,
     cells_of,
     keys_of,
     looks_of,
@@ -20,7 +21,14 @@ from planner.report.drawing.chart import Axis, Chart, Dot, Key, Line, Mark, Pict
 from planner.report.tables.sweep import column_words, value_words
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
-from planner.studies.sweep.winners import front, groups_of, number, order, winners
+from planner.studies.sweep.winners import (
+    front,
+    groups_of,
+    number,
+    order,
+    sign,
+    winners,
+)
 
 _MOST_DOTS = 3000
 _MOST_LINES = 400
@@ -36,7 +44,7 @@ def line_picture(rows: Sequence[Row], x: str, y: str, color: str | None, least: 
         x: Column of the axis.
         y: The figure.
         color: Column with a line for each value; None: one line.
-        least: Figure of which the point that is drawn has the least.
+        least: Figure by which the point that is drawn is the best; see `winners`.
 
     Raises:
         InputError: No point has the figure, or it is no number.
@@ -57,9 +65,9 @@ def line_picture(rows: Sequence[Row], x: str, y: str, color: str | None, least: 
     header = tuple(dict.fromkeys((*names, y, least, "plan")))
     chart = Chart(
         title=(
-            f"least {column_words(y)}"
+            best_words(y)
             if y == least
-            else f"{column_words(y)} of the point with the least {column_words(least)}"
+            else f"{column_words(y)} of the point with the {best_words(least)}"
         ),
         x=across,
         y=_scaled(y, [*values, *(end for pair in ends if pair for end in pair)]),
@@ -118,11 +126,11 @@ def _lines(
 
 
 def scatter_picture(rows: Sequence[Row], x: str, y: str, color: str | None) -> Picture:
-    """All points by two figures, with those that no other has as little of both as.
+    """All points by two figures, with those that no other is better than in both.
 
     Args:
         rows: Points.
-        x, y: Figures; there is least of both.
+        x, y: Figures.
         color: Column that tells groups apart.
 
     Raises:
@@ -132,7 +140,7 @@ def scatter_picture(rows: Sequence[Row], x: str, y: str, color: str | None) -> P
     if not there:
         raise InputError(f"plot: no point has both {x} and {y}")
     spots = [(number(row, x) or 0.0, number(row, y) or 0.0) for row in there]
-    best = front(spots)
+    best = front([(sign(x) * one, sign(y) * other) for one, other in spots])
     looks = looks_of(groups := _groups(there, color))
     thin = range(0, len(there), -(-len(there) // _MOST_DOTS))
     marks: list[Mark] = [_spot(there[at], spots[at], looks[groups[at]]) for at in thin]
@@ -153,12 +161,21 @@ def scatter_picture(rows: Sequence[Row], x: str, y: str, color: str | None) -> P
         y=over(y, [other for _, other in spots]),
         marks=tuple(marks),
         legend=(*(keys_of(looks, color, "dot") if color else ()),
-                Key(words="front: no other has as little of both", tone="grey", kind="dashed")),
+                Key(words=f"front: {_better(x, y)}", tone="grey", kind="dashed")),
         description=f"{plural(len(best), 'point')} on the front of {x} and {y}.",
         header=header,
         rows=tuple(cells_of(there[at], header) for at in best),
     )  # fmt: skip
     return Picture(title=f"{column_words(y)} and {column_words(x)}", charts=(chart,))
+
+
+def _better(x: str, y: str) -> str:
+    """What the points of a front have before all others."""
+    ends = [best_words(name).split(" ")[0] for name in (x, y)]
+    if ends[0] == ends[1]:
+        return f"no other has as {'little' if ends[0] == 'least' else 'much'} of both"
+    less, more = (x, y) if ends[0] == "least" else (y, x)
+    return f"no other has as little {column_words(less)} and as much {column_words(more)}"
 
 
 def _spot(row: Row, place: tuple[float, float], look: Look) -> Dot:

@@ -11,7 +11,7 @@ from planner.report.drawing.chart import HATCHES, SHAPES, TONES, Axis, Key
 from planner.report.tables.sweep import column_words, value_words
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
-from planner.studies.sweep.winners import order
+from planner.studies.sweep.winners import order, sign
 
 MOST_GROUPS = len(TONES) - 1
 _MARGIN = 0.05
@@ -51,7 +51,7 @@ def keys_of(looks: dict[str, Look], name: str, kind: str) -> tuple[Key, ...]:
 def beside(name: str, values: Sequence[Any]) -> Axis:
     """An axis on which values stand side by side."""
     ticks = tuple((float(at + 1), value_words(name, value)) for at, value in enumerate(values))
-    return Axis(label=column_words(name), low=0.5, high=len(values) + 0.5, ticks=ticks)
+    return Axis(label=column_words(name), low=0.5, high=len(values) + 0.5, ticks=ticks, beside=True)
 
 
 def over(name: str, values: Sequence[float], *, zero: bool = False) -> Axis:
@@ -92,6 +92,11 @@ def places(values: Sequence[Any], name: str) -> tuple[dict[Any, float], Axis]:
             replace(axis, ticks=ticks),
         )  # fmt: skip
     return {value: float(at + 1) for at, value in enumerate(there)}, beside(name, there)
+
+
+def best_words(name: str) -> str:
+    """`least step time (s)`, `most mfu`: the better end of a figure."""
+    return f"{'least' if sign(name) > 0 else 'most'} {column_words(name)}"
 
 
 def cells_of(row: Row, names: Sequence[str]) -> tuple[str, ...]:

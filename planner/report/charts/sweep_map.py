@@ -11,6 +11,7 @@ from planner.report.charts.sweep_looks import (
     MOST_GROUPS,
     Look,
     beside,
+    best_words,
     cells_of,
     keys_of,
     looks_of,
@@ -33,7 +34,7 @@ def map_picture(rows: Sequence[Row], x: str, y: str, color: str, least: str) -> 
         rows: Points.
         x, y: Columns of the axes.
         color: Column that tells winners apart.
-        least: Figure of which the winner of a cell has the least.
+        least: Figure by which a cell is won; see `winners`.
 
     Raises:
         InputError: There are too many cells to be seen, or none.
@@ -63,7 +64,7 @@ def map_picture(rows: Sequence[Row], x: str, y: str, color: str, least: str) -> 
                 marks.append(_cell((at + 1, up + 1), won, look, least, (x, y), words))
     header = tuple(dict.fromkeys((y, x, color, least, "plan")))
     chart = Chart(
-        title=f"{column_words(color)} of the point with the least {column_words(least)}",
+        title=f"{column_words(color)} of the point with the {best_words(least)}",
         x=beside(x, across),
         y=beside(y, down),
         marks=tuple(marks),

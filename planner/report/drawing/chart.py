@@ -32,6 +32,7 @@ class Axis:
         ticks: (value, words); empty: round values are chosen.
         hidden: Neither line, ticks nor label are drawn.
         downwards: Values grow downwards (vertical axes of rows).
+        beside: Its ticks are middles of bands, which no line is to cross.
     """
 
     label: str
@@ -41,6 +42,7 @@ class Axis:
     ticks: tuple[tuple[float, str], ...] = ()
     hidden: bool = False
     downwards: bool = False
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,8 +76,11 @@ def status_view(result: SweepResult) -> RenderableType:
     if reasons:
         body += [Text(), indented(reasons)]
     store = result.path
-    more = f"planner sweep table {store}" if counts.done else f"planner sweep run STUDY -o {store}"
-    return Group(section(str(store), *body), Text(), Text(f"Next: {more}"))
+    more = []
+    if left and not running:
+        more.append(f"planner sweep run {result.file or 'STUDY'} -o {store}")
+    more.append(f"planner sweep {'table' if counts.done else 'status'} {store}")
+    return Group(section(str(store), *body), Text(), Text("Next: " + "\n      ".join(more)))
 
 
 def _share(part: int, whole: int) -> str:
@@ -147,6 +150,8 @@ def rows_view(
         ordered, [tuple(row[at] for at in places) for row in cells], by=by, right=numbers
     )
     note = f"{more:,} more rows: --rows, or --csv for all" if more else ""
+    if not first:
+        note = "no rows: no point has an answer that fulfils the conditions"
     return Group(table, *([Text(), Text(note)] if note else []))
 
 

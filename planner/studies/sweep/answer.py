@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from planner.studies.sweep.rows import Row
 from planner.studies.sweep.store import FAILED, Counts, Store
 
 _REASONS = 3
+_FIRST = 200  # points that are looked at for columns before all are
 
 
 class SweepResult(Shown):
@@ -28,12 +31,11 @@ class SweepResult(Shown):
         kept: What has to live as long as this: a temporary folder.
     """
 
-    __slots__ = ("_kept", "_known", "path")
+    __slots__ = ("_kept", "path")
 
     def __init__(self, path: Path, kept: object = None) -> None:
         self.path = path
         self._kept = kept
-        self._known: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.counts.points
@@ -68,29 +70,32 @@ class SweepResult(Shown):
             where: Conditions over columns; rows that lack one of them are left out.
         """
         conditions = [condition_of(text) for text in where]
-        columns.checked([name for one in conditions for name in one.names] or ["status"],
-                        self.columns, "where")  # fmt: skip
+        self.named([name for one in conditions for name in one.names] or ["status"], "where")
         with Store(self.path) as store:
             yield from columns.chosen(store.rows(answering_version()), conditions)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of all columns."""
-        if not self._known:
-            with Store(self.path) as store:
-                rows = store.rows(answering_version())
-                self._known = tuple(dict.fromkeys((*self.axes, *columns.known(rows))))
-        return self._known
+        """Names of all columns: each that any point has."""
+        return self._columns(None)
+
+    def _columns(self, rows: int | None) -> tuple[str, ...]:
+        """Those of so many of the first points; None: of all."""
+        with Store(self.path) as store:
+            found = columns.known(islice(store.rows(answering_version()), rows))
+            return tuple(dict.fromkeys((*store.axes(), *found)))
 
     def named(self, names: Sequence[str] | None, what: str = "columns") -> tuple[str, ...]:
-        """Columns by their names; without names the usual ones that this study has.
+        """Columns by their names; without names the usual ones.
 
         Raises:
             InputError: One is unknown.
         """
-        if names is not None:
-            return columns.checked(names, self.columns, what)
-        return tuple(name for name in columns.usual(self.axes) if name in self.columns)
+        if names is None:
+            return columns.usual(self.axes)
+        with suppress(InputError):  # most studies have the same columns everywhere
+            return columns.checked(names, self._columns(_FIRST), what)
+        return columns.checked(names, self.columns, what)
 
     def table(
         self, names: Sequence[str] | None = None, where: Sequence[str] = ()
@@ -146,5 +151,6 @@ def opened(path: Path) -> SweepResult:
     """
     found = SweepResult(path)
     if not found.counts.points:
-        raise InputError(f"{path}: has no points yet; planner sweep run writes them")
+        writer = found.running or "planner sweep run"
+        raise InputError(f"{path}: has no points yet; {writer} writes them")
     return found

@@ -7,7 +7,6 @@ A column is an axis, a field of the question, or a dotted path into what is kept
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from planner.base.errors import InputError
@@ -18,7 +17,7 @@ from planner.studies.sweep.question.conditions import Condition
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.store import FAILED
 
-_LOOKED_AT = 200  # rows from which the columns of a store are known
+_FIGURES = ("best.step_time_s", "best.mfu", "best.energy_per_step_j", "best.memory_per_chip_bytes")
 _WHOLE = 2.0**53
 Cell = Callable[[Row], Any]
 
@@ -55,17 +54,16 @@ _OWN: dict[str, Cell] = {
 
 def usual(axes: Sequence[str]) -> tuple[str, ...]:
     """The columns that a table has where none are named."""
-    return (*axes, "status", "plan", "best.step_time_s", "best.mfu", "best.energy_per_step_j",
-            "best.memory_per_chip_bytes")  # fmt: skip
+    return (*axes, "status", "plan", *_FIGURES)
 
 
 def known(rows: Iterable[Row]) -> tuple[str, ...]:
-    """Names of the columns that a store has, from its first rows."""
+    """Names of the columns that rows have, and of those that any study has."""
     names = dict.fromkeys(_OWN)
-    for row in islice(rows, _LOOKED_AT):
+    for row in rows:
         names |= dict.fromkeys(row.axes) | dict.fromkeys(row.asked)
         names |= dict.fromkeys(name for name, _ in _leaves(row.answer))
-    return tuple(names)
+    return tuple(names | dict.fromkeys(_FIGURES))
 
 
 def _leaves(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

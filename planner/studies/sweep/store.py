@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +44,8 @@ _SHOWN = """
   result.number = (SELECT number FROM result AS own WHERE own.key = point.key
                    ORDER BY own.version = :version DESC, own.number DESC LIMIT 1)
 """
+NewPoint = tuple[int, Mapping[str, Any], str, str, str]
+"""Place, values of the axes, key, family, and the fields as JSON."""
 FAILED = ("failed", "refused")
 """Of results without an answer: the program broke on it, or the question cannot be asked."""
 
@@ -167,6 +170,8 @@ class Store:
                 ) from error
             if "locked" in said or "busy" in said:
                 raise UnfinishedError(f"{self._name}: is locked{locked_by(self.path)}") from error
+            if "decode to utf-8" in said:  # what follows is the text itself
+                raise self._damaged("a row is not as it was written") from error
             if "not a database" in said or "malformed" in said or "corrupt" in said:
                 raise self._damaged(said, " or no store") from error
             raise InputError(f"{self._name}: cannot be used ({said})") from error
@@ -236,28 +241,25 @@ class Store:
         with self._read():
             return tuple(map(str, json.loads(text)))
 
-    def note(self, **values: str) -> None:
-        """Notes texts by name."""
-        with self.writing() as database:
-            database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+    @contextmanager
+    def new_points(self, **notes: str) -> Iterator[Callable[[Iterable[NewPoint]], None]]:
+        """Puts the points of a study in the place of those that are there: all of them, or none.
 
-    def forget_points(self) -> None:
-        """Drops the points of a study; questions and results stay."""
+        Questions and results stay. What it gives adds points.
+
+        Args:
+            **notes: Texts by name, for `noted`.
+        """
         with self.writing() as database:
             database.execute("DELETE FROM point")
+            database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", notes.items())
+            yield partial(_add_points, database)
 
-    def add_points(self, rows: Iterable[tuple[int, Mapping[str, Any], str, str, str]]) -> None:
-        """Adds points: place, values of the axes, key, family, and the fields as JSON."""
-        points = [(at, key, _text(axes), family, asked) for at, axes, key, family, asked in rows]
-        with self.writing() as database:
-            database.executemany(
-                "INSERT INTO job VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
-                "family = excluded.family, first = excluded.first",
-                [(key, family, at, asked) for at, key, _, family, asked in points],
-            )
-            database.executemany(
-                "INSERT OR REPLACE INTO point VALUES (?, ?, ?)", [point[:3] for point in points]
-            )
+    def discard(self) -> None:
+        """Removes the file of a store that has nothing in it."""
+        self.close()
+        for ending in ("", "-wal", "-shm"):
+            self.path.with_name(f"{self.path.name}{ending}").unlink(missing_ok=True)
 
     def add(self, results: Sequence[Solved]) -> int:
         """Writes results; those that are there already stay. Returns how many were new."""
@@ -279,8 +281,10 @@ class Store:
         with self.writing() as database:
             database.execute(f"DELETE FROM result WHERE status IN {FAILED!r}")
 
-    def to_do(self, version: str, *, refresh: bool = False) -> Iterator[tuple[str, str, str]]:
-        """Questions without a result, neighbours one after another: key, family, fields as JSON.
+    def to_do(
+        self, version: str, *, refresh: bool = False
+    ) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Questions without a result, neighbours one after another: key, family, fields.
 
         Args:
             version: Of this program.
@@ -297,11 +301,12 @@ class Store:
         family, first = "", -1
         while True:
             asked = {"version": version, "family": family, "first": first}
-            with self._told():
+            with self._read():
                 page = self._db.execute(query, asked).fetchall()
+                questions = [(row[0], row[1], object_in(row[2])) for row in page]
             if not page:
                 return
-            yield from ((row[0], row[1], row[2]) for row in page)
+            yield from questions
             family, first = page[-1][1], page[-1][3]
 
     def counts(self, version: str) -> Counts:
@@ -363,6 +368,18 @@ class Store:
                 "SELECT status, answer FROM result WHERE key = ? AND version = ?", (key, version)
             ).fetchone()
             return None if found is None else (str(found[0]), object_in(found[1]))
+
+
+def _add_points(database: sqlite3.Connection, rows: Iterable[NewPoint]) -> None:
+    points = [(at, key, _text(axes), family, asked) for at, axes, key, family, asked in rows]
+    database.executemany(
+        "INSERT INTO job VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+        "family = excluded.family, first = excluded.first",
+        [(key, family, at, asked) for at, key, _, family, asked in points],
+    )
+    database.executemany(
+        "INSERT OR REPLACE INTO point VALUES (?, ?, ?)", [point[:3] for point in points]
+    )
 
 
 def _text(value: Mapping[str, Any]) -> str:

@@ -38,27 +38,49 @@ def order(values: Iterable[Any]) -> list[Any]:
 
 
 def winners(rows: Iterable[Row], names: Sequence[str], least: str) -> dict[tuple[Any, ...], Row]:
-    """The row with the least of a figure for each combination of some columns.
+    """The row with the least of a figure, or the most, for each combination of some columns.
 
     Args:
         rows: Points; those without the figure win nothing.
         names: Columns that make a combination.
-        least: The figure.
+        least: The figure; of one of which more is better there is most.
 
     Raises:
-        InputError: It is no number somewhere.
+        InputError: It is no number somewhere, or it is of several kinds.
     """
     found: dict[tuple[Any, ...], tuple[float, Row]] = {}
     for row in rows:
         value = number(row, least)
         if value is None:
             continue
-        place = tuple(cell(row, name) for name in names)
+        place, value = tuple(cell(row, name) for name in names), sign(least) * value
+        if place in found and least == "value":
+            _check_alike(row, found[place][1])
         if place not in found or value < found[place][0]:
             found[place] = (value, row)
     return {place: row for place, (_, row) in found.items()}
 
 
+def sign(name: str) -> float:
+    """1: less of a figure is better; -1: more is."""
+    return -1.0 if name.rpartition(".")[2] in _MORE_IS_BETTER else 1.0
+
+
+def _check_alike(one: Row, other: Row) -> None:
+    """Refuses to compare what two points minimize where that differs.
+
+    Raises:
+        InputError: It does.
+    """
+    kinds = [str(row.answer.get("objective_name")) for row in (one, other)]
+    if len(set(kinds)) > 1:
+        raise InputError(
+            f"least: points minimize {' and '.join(sorted(kinds))}, which cannot be compared; "
+            "name one figure, e.g. --least best.step_time_s"
+        )
+
+
+_MORE_IS_BETTER = ("mfu", "hfu", "tokens_per_s", "share")
 _FIGURES = {"time": "best.step_time_s", "energy": "best.energy_per_step_j"}
 
 
@@ -83,7 +105,7 @@ def number(row: Row, name: str) -> float | None:
 
 
 def front(spots: Sequence[tuple[float, float]]) -> list[int]:
-    """Places of those that no other has as little of both figures as, by the first figure."""
+    """Places of those that no other has as little of both values as, by the first value."""
     ordered = sorted(range(len(spots)), key=spots.__getitem__)
     found: list[int] = []
     for at in ordered:

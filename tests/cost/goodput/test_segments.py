@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -115,6 +116,13 @@ def test_a_restart_longer_than_the_time_between_failures_is_an_answer() -> None:
     assert found.down == pytest.approx(-np.expm1(-10.0))
     hopeless = Interruptions(mtbf_s=1.0, detection_s=0.0, restart_s=1e4)
     assert shares(1.0, hopeless, saved).work == 0.0
+
+
+def test_a_cycle_that_hardly_ever_ends_is_told_without_a_warning() -> None:
+    down = Interruptions(mtbf_s=1.0, detection_s=0.0, restart_s=705.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert best_steps(1e-3, down, Checkpointing(stall_s=1.0, write_s=0.0)) >= 1.0
 
 
 def test_plans_stand_side_by_side() -> None:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,8 @@ def solved(key: str, version: str = OURS, status: str = "optimal", answer: str =
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store(tmp_path / "study.db", write=True) as opened:
-        opened.add_points(
-            (at, {"chips": at}, f"k{at}", f"model {at % 2}", "{}") for at in range(2500)
-        )
+        with opened.new_points() as add:
+            add((at, {"chips": at}, f"k{at}", f"model {at % 2}", "{}") for at in range(2500))
         yield opened
 
 
@@ -68,8 +68,13 @@ def test_own_results_come_first_and_others_are_stale(store: Store) -> None:
 
 def test_points_of_another_study_replace_those_before(store: Store) -> None:
     store.add([solved("k7")])
-    store.forget_points()
-    store.add_points([(0, {"chips": 7}, "k7", "model", "{}"), (1, {}, "new", "model", "{}")])
+    with store.new_points(digest="d") as add:
+        add([(0, {"chips": 7}, "k7", "model", "{}"), (1, {}, "new", "model", "{}")])
+    assert store.noted("digest") == "d"
+    with suppress(KeyError), store.new_points(digest="e") as add:
+        add([(0, {"chips": 9}, "k9", "model", "{}")])
+        raise KeyError  # a later point cannot be asked: those before stay
+    assert store.noted("digest") == "d"
     assert [key for key, _, _ in store.to_do(OURS)] == ["new"]
     assert [(row.place, row.key, row.status) for row in store.rows(OURS)] == [
         (0, "k7", "optimal"), (1, "new", None),
@@ -114,9 +119,20 @@ def test_damage_is_found_before_a_run(store: Store) -> None:
     for at in range(3 * 4096, len(content), 4096):
         content[at : at + 512] = bytes(512)
     path.write_bytes(content)
-    said = r"is damaged.*; sqlite3 \S+ \.recover prints what can be read$"
-    with pytest.raises(InputError, match=said), Store(path, write=True) as opened:
+    with (
+        pytest.raises(InputError, match=r"is damaged \(.*\); name another.* \.recover prints"),
+        Store(path, write=True) as opened,
+    ):
         opened.check()
+
+
+@each("asked", ['{"chips": 8', "7", b"\xff"])
+def test_a_damaged_question_is_told_before_it_is_asked(store: Store, asked: str | bytes) -> None:
+    other = sqlite3.connect(store.path)
+    other.execute("UPDATE job SET asked = CAST(? AS TEXT) WHERE key = 'k4'", (asked,))
+    other.commit()
+    with pytest.raises(InputError, match=r"is damaged \(a row is not as it was written\)"):
+        list(store.to_do(OURS))
 
 
 def test_a_locked_store_names_who_holds_it(

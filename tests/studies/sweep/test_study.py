@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from support.cases import each
 
+from planner.answers.sweeping import sweep
 from planner.base.errors import InputError
 from planner.studies.sweep.question.conditions import condition_of
-from planner.studies.sweep.question.points import points_of
+from planner.studies.sweep.question.points import counted, points_of
 from planner.studies.sweep.question.ranges import values_of
 from planner.studies.sweep.question.study import Study, read_study, study_of, study_schema
 from strict_yaml.reading import load
@@ -29,6 +31,9 @@ def values(study: Study) -> list[dict[str, Any]]:
     [
         ([8, 16], (8, 16)),
         (8, (8,)),
+        (range(8, 25, 8), (8, 16, 24)),
+        (np.array([8, 16]), (8, 16)),
+        ([np.int64(8)], (8,)),
         ({"from": 8, "to": 70, "factor": 2}, (8, 16, 32, 64)),
         ({"from": 8, "to": 20, "step": 4}, (8, 12, 16, 20)),
         ({"from": "1Mi", "to": "4Mi", "factor": 2}, ("1Mi", "2Mi", "4Mi")),
@@ -70,6 +75,8 @@ def test_ranges_that_are_none_are_refused(given: Any, said: str) -> None:
         ("model in ['a', 'gpt3-125m'] and not chips > 64", True),
         ("chips % 16 == 0 or memory.bandwidth == '1x'", True),
         ("-chips < 0", True),
+        ("model != 'gpt3 8k' and 'gpt3' in model", True),
+        ("'8k' < model", True),
     ],
 )
 def test_conditions(text: str, holds: bool) -> None:
@@ -87,7 +94,17 @@ def test_what_is_no_condition_is_refused_and_never_run(text: str) -> None:
 
 @each(
     ("text", "said"),
-    [("chips < 'a'", "not supported"), ("1 / (chips - 8) > 0", "zero"), ("era > 1", "left open")],
+    [
+        ("chips < 'a'", "'a' is not a number"),
+        ("1 / (chips - 8) > 0", "zero"),
+        ("era > 1", "left open"),
+        ("'a' * 9999999999 == 'b'", "'a' is not a number"),
+        ("'%9999999999d' % chips == 'b'", "is not a number"),
+        ("-'a' == 'b'", "'a' is not a number"),
+        ("[chips] * 9999999999 == []", "is not a number"),
+        ("chips in 8", "8 is not a list that may hold 8"),
+        ("chips in 'a'", "'a' is not a list"),
+    ],
 )
 def test_conditions_that_cannot_be_told_are_refused(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
@@ -151,6 +168,33 @@ def test_a_point_that_cannot_be_asked_is_named(axes: dict[str, Any], said: str) 
     fixed = {name: value for name, value in JOB.items() if name not in axes}
     with pytest.raises(InputError, match=said):
         values(study_of(fixed, cross=axes))
+
+
+@each(
+    ("given", "said"),
+    [
+        ({"axes": ["chips"]}, "axes: .'chips'. is not fields with their values"),
+        ({"together": [3]}, "together: 3 is not fields"),
+        ({"points": ["chips"]}, "points: 'chips' is not fields"),
+        ({"axes": {"chips": [8]}, "store": 5}, "store: 5 is not the path"),
+        ({"axes": {"chips": [8]}, "workers": 1.5}, "workers: 1.5: must be a whole number"),
+        ({"axes": {"chips": [8]}, "workers": 0}, "workers: 0: must be 1 to"),
+        ({"axes": {"chips": [8]}, "client": "tcp://a:1"}, "'tcp://a:1': is no distributed.Client"),
+        ({"axes": {"chips": [8]}, "where": "chips > 8", "workers": 1}, "no point is left: 1 comb"),
+        ({"together": {"chips": [8], "seq_len": [1, 2]}}, "zip: .* chips has 1, seq_len has 2"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        sweep(**given, **JOB)
+
+
+def test_conditions_that_leave_nothing_are_refused_at_once() -> None:
+    study = study_of(JOB, cross={"chips": [8, 16]}, where=["chips > 8", "chips < 16"])
+    told = list[str]()
+    with pytest.raises(InputError, match="no point is left: 2 combinations and 2 conditions"):
+        list(counted(points_of(study, lambda *noted: told.append(noted[0])), study))
+    assert told == ["questions"]
 
 
 def test_a_file_says_where_it_is_wrong(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.base.units import parse_count
 
-_UNITS = re.compile(r"(?<![\w.'\"])(\d[\d_]*\.?\d*)(Ki|Mi|Gi|Ti|k|K|M|G|T)\b")
+_UNITS = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])(\d[\d_]*\.?\d*)(Ki|Mi|Gi|Ti|k|K|M|G|T)\b")
 _ALLOWED = "names, numbers, texts, lists, comparisons, and, or, not, in, + - * / // %"
 _LONGEST = 500
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -84,13 +84,18 @@ def condition_of(text: Any) -> Condition:
     """
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise InputError(f"where: {shown(text)} is not a condition, e.g. chips <= 1024")
-    plain = _UNITS.sub(lambda found: f"{parse_count(found[0], 'where'):.17g}", text)
+    plain = _UNITS.sub(_counted, text)
     try:
         tree = ast.parse(plain.strip(), mode="eval").body
         names = tuple(dict.fromkeys(_names(tree)))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"where: {text!r} is not a condition of {_ALLOWED}") from error
     return Condition(text=text, tree=tree, names=names)
+
+
+def _counted(found: re.Match[str]) -> str:
+    """A number with a unit as a plain one; texts in quotes as they are."""
+    return found[0] if found[1] is None else f"{parse_count(found[0], 'where'):.17g}"
 
 
 def _names(tree: ast.expr) -> Iterator[str]:
@@ -142,9 +147,9 @@ def _value(tree: ast.expr, look: Look) -> Any:
         case ast.Compare(left=left, ops=ops, comparators=comparators):
             values = [_value(part, look) for part in (left, *comparators)]
             pairs = zip(values, values[1:], ops, strict=False)
-            return all(_COMPARED[type(op)](one, other) for one, other, op in pairs)
+            return all(_compared(op, one, other) for one, other, op in pairs)
         case ast.BinOp(left=left, op=op, right=right):
-            return _BINARY[type(op)](_value(left, look), _value(right, look))
+            return _BINARY[type(op)](_number(_value(left, look)), _number(_value(right, look)))
     return _one_value(tree, look)
 
 
@@ -154,5 +159,33 @@ def _one_value(tree: ast.expr, look: Look) -> Any:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return not _value(operand, look)
         case ast.UnaryOp(operand=operand):
-            return -_value(operand, look)
+            return -_number(_value(operand, look))
     return look(_dotted(tree))
+
+
+def _number(value: Any) -> Any:
+    """A value that is counted with.
+
+    Raises:
+        TypeError: It is no number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{shown(value)} is not a number")
+    return value
+
+
+def _compared(op: ast.cmpop, one: Any, other: Any) -> bool:
+    """Whether two values stand to each other so.
+
+    Raises:
+        TypeError: They cannot be compared so.
+    """
+    if isinstance(op, ast.In | ast.NotIn):
+        letters = isinstance(one, str) and isinstance(other, str)
+        if not letters and not isinstance(other, list | tuple):
+            raise TypeError(f"{shown(other)} is not a list that may hold {shown(one)}")
+    elif not isinstance(op, ast.Eq | ast.NotEq) and not (
+        isinstance(one, str) and isinstance(other, str)
+    ):
+        one, other = _number(one), _number(other)
+    return bool(_COMPARED[type(op)](one, other))

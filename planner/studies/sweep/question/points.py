@@ -9,6 +9,8 @@ from typing import Any
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import Origin, shown
+from planner.base.progress import NotedProgress
+from planner.base.units import plural
 from planner.question.asked import BY_NAME
 from planner.question.changes.changes import fields_of, leaf_of
 from planner.question.changes.texts import with_changes
@@ -17,6 +19,7 @@ from planner.question.records import cluster_named, model_named
 from planner.question.request import Request, request_from
 from planner.studies.sweep.question.study import FIX, Study
 
+_TOLD_EVERY = 1000
 _FIRST = 3  # values that a message tells a point by
 
 
@@ -45,8 +48,30 @@ class Point:
         return self.request.model_dump(mode="json", exclude_unset=True)
 
 
-def points_of(study: Study) -> Iterator[Point]:
+def counted(points: Iterator[Point], study: Study) -> Iterator[Point]:
+    """The points of a study as they are.
+
+    Raises:
+        InputError: There is none, because conditions leave all of them out.
+    """
+    found = False
+    for one in points:
+        found = True
+        yield one
+    if not found:
+        where = f"{study.file}: " if study.file else ""
+        raise InputError(
+            f"{where}where: no point is left: {plural(study.combinations, 'combination')} and "
+            f"{plural(len(study.conditions), 'condition')}, which together none fulfils"
+        )
+
+
+def points_of(study: Study, on_progress: NotedProgress | None = None) -> Iterator[Point]:
     """The points that no condition leaves out, one at a time.
+
+    Args:
+        study: The study.
+        on_progress: Told now and then how many combinations were looked at.
 
     Raises:
         InputError: A question cannot be asked; the first one, with its values.
@@ -55,6 +80,8 @@ def points_of(study: Study) -> Iterator[Point]:
     paths = [name for name in names if name not in BY_NAME and not name.startswith(FIX)]
     known = _Records(paths)
     for place, rows in enumerate(product(*(group.rows for group in study.groups))):
+        if on_progress is not None and place % _TOLD_EVERY == 0:
+            on_progress("questions", place, study.combinations, f"{place:,}")
         row = (value for part in rows for value in part)
         values = {name: one for name, one in zip(names, row, strict=True) if one is not None}
         try:

@@ -20,8 +20,8 @@ def values_of(given: Any, name: str) -> tuple[Any, ...]:
     """The values of an axis.
 
     Args:
-        given: A list, one value, or `{from: 64, to: 1024, factor: 2}` with `factor` or `step`. Ends
-            may have a unit, which all values then have.
+        given: A list, an array, one value, or `{from: 64, to: 1024, factor: 2}` with `factor` or
+            `step`. Ends may have a unit, which all values then have.
         name: Of the axis, for messages.
 
     Raises:
@@ -29,7 +29,8 @@ def values_of(given: Any, name: str) -> tuple[Any, ...]:
     """
     if isinstance(given, Mapping):
         return _range(given, name)
-    values = tuple(given) if isinstance(given, list | tuple) else (given,)
+    given = _plain(given)
+    values = tuple(map(_plain, given)) if isinstance(given, list | tuple | range) else (given,)
     if not values:
         raise InputError(f"{name}: has no values; give a list, or {{from, to, factor}}")
     if len(values) > MOST_VALUES:
@@ -41,6 +42,11 @@ def values_of(given: Any, name: str) -> tuple[Any, ...]:
             raise InputError(f"{name}: {shown(value)} is given twice")
         seen.add(text)
     return values
+
+
+def _plain(value: Any) -> Any:
+    """An array of numpy as a list, one of its numbers as a number of Python."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _range(given: Mapping[str, Any], name: str) -> tuple[Any, ...]:

@@ -8,7 +8,6 @@ nothing beside them; one that workers still die on is stored as failed, with the
 
 from __future__ import annotations
 
-import json
 import math
 import queue
 import time
@@ -48,12 +47,12 @@ class _Batch(NamedTuple):
     """Questions that one task solves.
 
     Attributes:
-        questions: Key, family and fields as JSON.
+        questions: Key, family and fields.
         alone: Whether nothing else may run beside it.
         tries: How often what it found could not be fetched.
     """
 
-    questions: tuple[tuple[str, str, str], ...]
+    questions: tuple[tuple[str, str, Mapping[str, Any]], ...]
     alone: bool = False
     tries: int = 0
 
@@ -63,7 +62,7 @@ class Engine:
 
     Args:
         store: Where results go.
-        todo: What is to be solved: key, family, fields as JSON; neighbours follow one another.
+        todo: What is to be solved: key, family, fields; neighbours follow one another.
         of: How many there are.
         solve: What a worker calls.
         workers: Where.
@@ -73,7 +72,7 @@ class Engine:
     def __init__(
         self,
         store: Store,
-        todo: Iterator[tuple[str, str, str]],
+        todo: Iterator[tuple[str, str, Mapping[str, Any]]],
         of: int,
         solve: Solve,
         workers: Workers,
@@ -165,7 +164,7 @@ class Engine:
 
     def _submit(self, batch: _Batch) -> None:
         self._number += 1
-        questions = [(key, json.loads(asked)) for key, _, asked in batch.questions]
+        questions = [(key, asked) for key, _, asked in batch.questions]
         name = f"planner-{self._number}-{batch.questions[0][0][:16]}-{id(self)}"
         future = self._workers.client.submit(self._solve, questions, key=name, pure=False)
         self._flying[name] = (future, batch)

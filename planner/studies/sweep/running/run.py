@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from frozen_records import dataclass
-from planner.base.errors import PlannerError, UnfinishedError
+from planner.base.errors import InputError, PlannerError, UnfinishedError
 from planner.base.progress import NotedProgress
 from planner.studies.sweep.places import check_local, holding
 from planner.studies.sweep.question.keys import Keys, answering_version
-from planner.studies.sweep.question.points import points_of
+from planner.studies.sweep.question.points import counted, points_of
 from planner.studies.sweep.question.study import Study
 from planner.studies.sweep.running.engine import Engine, Question, Solve
 from planner.studies.sweep.running.workers import Workers, configured
@@ -62,7 +62,7 @@ def run_study(study: Study, path: Path, run: Run) -> Counts:
         if existed:
             store.check()
         try:
-            _fill(store, study, run.on_progress)
+            _fill(store, study, run.on_progress, new=not existed)
             if run.retry:
                 store.drop_failed()
             counts = store.counts(answering_version())
@@ -83,24 +83,35 @@ def _kept(store: Store) -> str:
     return f"{counts.done:,} of {counts.points:,} points are stored"
 
 
-def _fill(store: Store, study: Study, on_progress: NotedProgress | None) -> None:
-    """Writes the points of a study, where the store does not have just these."""
+def _fill(store: Store, study: Study, on_progress: NotedProgress | None, *, new: bool) -> None:
+    """Writes the points of a study, where the store does not have just these.
+
+    Args:
+        store: What it has stays where a point cannot be asked.
+        study: Of the points.
+        on_progress: Told how far it is.
+        new: Whether the store goes again where it gets no points.
+
+    Raises:
+        InputError: A point cannot be asked, or there is none.
+    """
     keys = Keys()
     digest = keys.of_study(study)
     if store.noted("digest") == digest:
         return
-    store.note(digest="", axes=json.dumps(study.names), file=study.file)
-    store.forget_points()
-    points, written = points_of(study), 0
-    while chunk := list(islice(points, _CHUNK)):
-        store.add_points(
-            (one.place, one.values, keys.key(one.request), one.family, json.dumps(one.asked))
-            for one in chunk
-        )
-        written += len(chunk)
-        if on_progress is not None:
-            on_progress("questions", written, study.combinations, f"{written:,}")
-    store.note(digest=digest)
+    points = counted(points_of(study, on_progress), study)
+    notes = {"digest": digest, "axes": json.dumps(study.names), "file": study.file}
+    try:
+        with store.new_points(**notes) as add:
+            while chunk := list(islice(points, _CHUNK)):
+                add(
+                    (at.place, at.values, keys.key(at.request), at.family, json.dumps(at.asked))
+                    for at in chunk
+                )
+    except (InputError, KeyboardInterrupt):
+        if new:
+            store.discard()
+        raise
 
 
 def _solve(store: Store, run: Run, left: int) -> None:
@@ -167,11 +178,9 @@ def estimated(study: Study, solve: Solve, on_progress: NotedProgress | None = No
     """
     started = time.perf_counter()
     families, points = set[str](), 0
-    for one in points_of(study):
+    for one in counted(points_of(study, on_progress), study):
         families.add(one.family)
         points += 1
-        if on_progress is not None and points % _CHUNK == 0:
-            on_progress("questions", points, study.combinations, f"{points:,}")
     few = _spread(points)
     chosen = [one for at, one in enumerate(points_of(study)) if at in few]
     asked: Sequence[Question] = [("", one.asked) for one in chosen]

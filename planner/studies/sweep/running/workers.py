@@ -13,11 +13,13 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from planner.base.errors import InputError, UnfinishedError
-from planner.base.messages import one_line
+from planner.base.messages import one_line, shown
+from planner.base.units import plural
 
 PRELOADED = "planner.studies.sweep.running.warming"
 CONNECT_S = 15.0
 _ASK_S = 10.0
+_MOST_PER_CORE = 16
 CLOSE_S = 3.0
 _NO_PAGE = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 _MISSING = "sweep: needs Dask: pip install 'parallelism-planner[sweep]'"
@@ -124,6 +126,9 @@ class LocalWorkers(Workers):
 
     Args:
         count: Processes; None: as many as there are cores to use.
+
+    Raises:
+        InputError: There would be none, or far more than cores.
     """
 
     patience_s = 60.0
@@ -132,7 +137,11 @@ class LocalWorkers(Workers):
 
     def __init__(self, count: int | None = None) -> None:
         super().__init__()
-        self.count = count or len(os.sched_getaffinity(0))
+        cores = len(os.sched_getaffinity(0))
+        most = _MOST_PER_CORE * cores
+        if count is not None and not 1 <= count <= most:
+            raise InputError(f"workers: {count}: must be 1 to {most} on {plural(cores, 'core')}")
+        self.count = cores if count is None else count
         self._cluster: Any = None
 
     def _connected(self) -> Any:
@@ -236,10 +245,16 @@ class GivenWorkers(Workers):
 
     Args:
         client: A `distributed.Client`.
+
+    Raises:
+        InputError: It is none, or none that can be waited for.
     """
 
     def __init__(self, client: Any) -> None:
         super().__init__()
+        if not isinstance(client, imported("distributed").Client) or client.asynchronous:
+            said = "is no distributed.Client that waits for results, as Client(address) gives it"
+            raise InputError(f"client: {shown(client)}: {said}")
         self._client = client
 
     def _connected(self) -> Any:
