@@ -71,7 +71,7 @@ STUDY = (
 LONGEST = 250  # lines of a page
 WRITTEN_WHOLE = {"docs/models-types.md": "benchmarks/model_types.py"}
 """Reference that a command writes whole, however long, and the command."""
-MAY_BE_LONGER = {*WRITTEN_WHOLE, "README.md", "docs/model/search.md"}  # the last: until rewritten
+MAY_BE_LONGER = {*WRITTEN_WHOLE, "README.md"}
 QUANTITY = re.compile(r"\d (?:%|[mun]?s|[kMGT]B|[kM]?[JW]|days?)(?!\w)|\d,\d{3}")
 NAME = re.compile(r"`((?:planner|solvers|hardware_db|models_db)(?:\.\w+)+)(?:\([^`]*\))?`")
 
