@@ -146,7 +146,7 @@ def build(output: Path) -> None:
             _compiled(node, tree)
             _zipped(tree, site / "runtime" / archive)
         (site / "form.json").write_text(_form(), encoding="utf-8")
-        _listed(site)
+        listed(site)
         if output.exists():
             shutil.rmtree(output)
         site.rename(output)
@@ -241,12 +241,13 @@ def _form() -> str:
     return json.dumps(form(), separators=(",", ":"))
 
 
-def _listed(site: Path) -> None:
-    """What the service worker keeps, with a version that is of all contents."""
-    names = [path.relative_to(site).as_posix() for path in _files(site)]
+def listed(site: Path) -> None:
+    """Writes what the service worker keeps, with a version that is of all contents."""
+    files = site / "files.js"
+    names = [path.relative_to(site).as_posix() for path in _files(site) if path != files]
     whole = sha256(b"".join(sha256((site / name).read_bytes()).digest() for name in names))
-    listed = {"version": whole.hexdigest()[:16], "names": ["./", *names, "files.js"]}
-    (site / "files.js").write_text(f"self.FILES = {json.dumps(listed)};\n", encoding="utf-8")
+    kept = {"version": whole.hexdigest()[:16], "names": ["./", *names, files.name]}
+    files.write_text(f"self.FILES = {json.dumps(kept)};\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from build import listed
 from pages import PagesError
 
 HERE = Path(__file__).resolve().parent
@@ -29,6 +30,8 @@ sys.path.insert(0, str(ROOT))
 BUILDER = ("zensical", "mkdocstrings", "mkdocstrings_handlers")
 _OURS = "search.json"  # of a folder that the builder wrote
 _APP_MARK = "<!-- app -->"
+_BACK_MARK = "<!-- documentation -->"
+_BACK = ' <a href="../index.html">Documentation</a>.'
 _READER = "griffe: "  # what mkdocstrings reads docstrings with, and says of those it cannot read
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -123,10 +126,18 @@ def render(work: Path) -> None:
 
 
 def _with_app(into: Path, app: Path | None) -> None:
-    """Puts the page in which the planner runs into the site."""
+    """Puts the page in which the planner runs into the site, with a link back to it."""
     if app is not None:
         shutil.copytree(app, into)
-        return
+    else:
+        _app_built(into)
+    page = into / "index.html"
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace(_BACK_MARK, _BACK), encoding="utf-8")
+    listed(into)
+
+
+def _app_built(into: Path) -> None:
     words = [sys.executable, str(HERE / "build.py"), "-o", str(into)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -249,6 +249,36 @@ def test_stop_ends_a_search(app: Any) -> None:
     assert page.locator("#stop").is_hidden()
 
 
+def memory_of_the_tab(browser: Any) -> tuple[int, int]:
+    """Bytes of the largest process of pages: its own, and with the files that all of them share."""
+    session = browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    found = [(0, 0)]
+    for one in processes:
+        status = Path(f"/proc/{one['id']}/status")
+        if one["type"] == "renderer" and status.exists():
+            words = dict(line.split(":", 1) for line in status.read_text().splitlines())
+            own, all_of_it = (int(words[name].split()[0]) for name in ("RssAnon", "VmRSS"))
+            found.append((own * 1024, all_of_it * 1024))
+    return max(found)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells it there")
+def test_memory_of_the_tab(app: Any, browser: Any) -> None:
+    """Of a usual question, then of the largest of `test_app_questions`; -s prints it."""
+    page = app("#model=llama3-70b&hardware=h100-sxm5-80&chips=512")
+    quiet(page)
+    usual = memory_of_the_tab(browser)
+    page.evaluate(
+        "location.hash = 'model=deepseek-v3&hardware=h100-sxm5-80&chips=16384&batch_tokens=60Mi'"
+    )
+    page.get_by_text("deepseek-v3 · h100-sxm5-80 · 16384 chips").wait_for()
+    quiet(page)
+    largest = memory_of_the_tab(browser)
+    print(f"own bytes, all bytes: {usual} and then {largest}")
+    assert all(0 < own < 400e6 for own, _ in (usual, largest))
+
+
 def test_without_a_network(app: Any) -> None:
     page = app()
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")

@@ -64,6 +64,8 @@ def test_the_front_page_leads_to_the_planner(site: Any, folder: Path) -> None:
     if links.count():
         links.click()
         page.locator("#f-model").wait_for()
+        page.get_by_role("link", name="Documentation").click()
+        links.wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

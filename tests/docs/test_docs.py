@@ -71,7 +71,7 @@ STUDY = (
 LONGEST = 250  # lines of a page
 WRITTEN_WHOLE = {"docs/models-types.md": "benchmarks/model_types.py"}
 """Reference that a command writes whole, however long, and the command."""
-MAY_BE_LONGER = {*WRITTEN_WHOLE, "README.md", "docs/model/search.md"}  # the last: until rewritten
+MAY_BE_LONGER = {*WRITTEN_WHOLE, "README.md"}
 QUANTITY = re.compile(r"\d (?:%|[mun]?s|[kMGT]B|[kM]?[JW]|days?)(?!\w)|\d,\d{3}")
 NAME = re.compile(r"`((?:planner|solvers|hardware_db|models_db)(?:\.\w+)+)(?:\([^`]*\))?`")
 
@@ -204,7 +204,7 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
         assert outcome.code == 0, (line, outcome.err)
 
 
-@each("page", PAGES)
+@each("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"])
 def test_links_inside_the_repository(page: Path) -> None:
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|href)="([^"]+)"', text)

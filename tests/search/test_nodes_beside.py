@@ -10,11 +10,11 @@ from planner.frameworks.targets import TARGETS
 from planner.objectives import ENERGY, TIME
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.uniform.engine import UniformSpace
+from planner.search.uniform.engine import UniformSpace, searched
 
 
 def test_wider_nodes_are_those_made_afresh() -> None:
-    more = 0
+    more = opened = 0
     for seed in range(30):
         rng, model = random.Random(f"beside {seed}"), random_cost_model(seed)
         narrow = UniformSpace(
@@ -37,4 +37,11 @@ def test_wider_nodes_are_those_made_afresh() -> None:
         columns = [nodes.partial_plans.columns for nodes in (beside, afresh)]
         assert all(np.array_equal(columns[0][name], columns[1][name]) for name in columns[1])
         more += len(afresh.partial_plans) > len(narrow.nodes().partial_plans) > 0
+        if seed % 5 == 0:  # searched, which makes the corners of opened nodes better, not these
+            made = searched(narrow)
+            kept = narrow.last.ground if narrow.last else None
+            assert kept is not None
+            assert np.array_equal(kept.low, narrow.nodes().corners)
+            opened += len(made.points) > 0
+    assert opened >= 2
     assert more >= 3  # of narrower ones that have some of them

@@ -5,6 +5,7 @@ The whole site is built by `python web/documentation.py`, which `.ci/run` does.
 
 import importlib
 import re
+import shutil
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ def part(monkeypatch: pytest.MonkeyPatch) -> Part:
     ("docs/glossary.md", "[plan.py](../planner/plan/plan.py)", "`planner/plan/plan.py`"),
     ("README.md", "```\n[a](docs/launch.md)\n```\n", "```\n[a](docs/launch.md)\n```\n"),
     ("README.md", "    [a](docs/launch.md)\n", "    [a](docs/launch.md)\n"),
+    ("README.md", "```sh\nplanner a   # example\nplanner b # exit 2\n```\n",
+     "```sh\nplanner a\nplanner b # exit 2\n```\n"),
 ])  # fmt: skip
 def test_links_of_copied_pages(
     page: str, text: str, expected: str, part: Part, tmp_path: Path
@@ -200,3 +203,18 @@ def test_only_a_site_is_replaced(part: Part, tmp_path: Path) -> None:
     with pytest.raises(part("pages").PagesError, match="is no site that could be replaced"):
         documentation.build(tmp_path, None, with_app=False)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_the_app_in_a_site_leads_back_to_it(part: Part, tmp_path: Path) -> None:
+    """And its service worker knows that it is another page than without the link."""
+    app, documentation = tmp_path / "app", part("documentation")
+    app.mkdir()
+    shutil.copy(WEB / "app" / "index.html", app)
+    part("build").listed(app)
+    before = (app / "files.js").read_text("utf-8")
+    documentation._with_app(tmp_path / "site", app)
+    page = (tmp_path / "site" / "index.html").read_text("utf-8")
+    assert page.count('<a href="../index.html">') == 1
+    after = (tmp_path / "site" / "files.js").read_text("utf-8")
+    assert after != before
+    assert re.sub('"version": "[^"]*"', "", after) == re.sub('"version": "[^"]*"', "", before)

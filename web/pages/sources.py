@@ -15,6 +15,8 @@ ELSEWHERE = {
 """Pages that lie outside of `docs`, by their places on the site."""
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 _PICTURE = re.compile(r"!\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+_FOR_TESTS = re.compile(r" +# (example|slow)$", re.MULTILINE)
+"""What tells the tests of a page not to run a command, and its reader nothing."""
 _FENCE = re.compile(r"^(```+|~~~+)")
 _SHOWN = (".yaml", ".json", ".csv", ".cff", "")
 """Endings of files that a reader may want as they are; of code, its path is said."""
@@ -60,7 +62,7 @@ def relinked(text: str, name: str, into: Path) -> str:
         return _link(match, name, into)
 
     return "".join(
-        part if verbatim else _LINK.sub(one, _PICTURE.sub(one, part))
+        _FOR_TESTS.sub("", part) if verbatim else _LINK.sub(one, _PICTURE.sub(one, part))
         for verbatim, part in _parts(text)
     )
 

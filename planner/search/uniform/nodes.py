@@ -17,7 +17,7 @@ from planner.cost.context import CostModel
 from planner.objectives import Costs
 from planner.plan import FULL, NO_RECOMPUTE, SELECTIVE
 from planner.question.options import SpaceOptions
-from planner.search.columns import Columns, asks_run, corners_of, least_runs
+from planner.search.columns import BOTH, Columns, asks_run, corners_of, least_runs
 from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
@@ -181,9 +181,7 @@ def _nodes_on(
             if alike and same
             else _least_costs(model, partial_plans, least, clocks, options, deadline, ground)
         )
-        on = partial_plans.chips
-        runs = asks_run(columns, limits)
-        corners = corners_of(columns, model, limits, on, _low(model, low, on, runs=runs))
+        corners = _corners(model, partial_plans, columns, limits, low)
         made = Ground(
             model=model, chips=chips, options=options, clocks=clocks, meshes=meshes,
             chip_bytes=limits.chip_bytes(model), fitting=every,
@@ -232,12 +230,14 @@ def _least_costs(
     ground: Ground | None,
 ) -> FloatArray:
     """(n, k, 2) lower bounds of time and energy with the least recomputation of each mesh."""
-    known = np.full(len(partial_plans), -1)
-    if ground is not None:
-        known = ground.rows(partial_plans, least)
+    if not len(partial_plans):
+        return np.empty((0, len(clocks), 2))
+    if ground is None:
+        bounds = partial_plan_bounds(model, partial_plans, options, deadline)
+        return bounds.corners(least, clocks, deadline)
+    known = ground.rows(partial_plans, least)
     low = np.empty((len(partial_plans), len(clocks), 2))
-    if ground is not None:
-        low[known >= 0] = ground.low[known[known >= 0]]
+    low[known >= 0] = ground.low[known[known >= 0]]
     if len(new := np.flatnonzero(known < 0)):
         others, takes = partial_plans, least
         if len(new) < len(known):
@@ -291,6 +291,20 @@ def _corners_with_memory(
         found[least[partial_plans.mesh_id] > recompute] = np.inf
         parts.append(found)
     return np.concatenate(parts, axis=1)
+
+
+def _corners(
+    model: CostModel,
+    partial_plans: PartialPlans,
+    columns: Columns,
+    limits: Limits,
+    low: FloatArray,
+) -> FloatArray:
+    """(n, k, d) lower bounds of the objectives; time and energy are no copy: they are large."""
+    if columns == BOTH and not limits.on_run:
+        return low
+    chips, runs = partial_plans.chips, asks_run(columns, limits)
+    return corners_of(columns, model, limits, chips, _low(model, low, chips, runs=runs))
 
 
 def _low(
