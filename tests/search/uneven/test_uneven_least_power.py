@@ -12,6 +12,7 @@ from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_totals
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
+from planner.schedules.interleaved import SCHEDULE as INTERLEAVED
 from planner.search.limits import Limits
 from planner.search.uneven import certificate
 from planner.search.uneven.bounds.least_power import always_above, least_excess_j
@@ -69,6 +70,17 @@ def test_no_plan_is_below_the_least_power_or_slower_than_the_longest(name: str) 
         alone = rows.take(np.array([row]))
         longest = longest_step_s(model, alone, row_terms(model, alone, CLOCKS[-1:]))
         assert seconds[at : at + len(plans)].max() <= longest
+
+
+def test_schedules_that_wait_in_their_own_way_are_not_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, rows, _ = case("2 devices")
+    forms = row_forms(model, rows, row_terms(model, rows, CLOCKS[:1]))
+    asked = (model, Limits(power_w=4 * standing_w(model, 4)), rows, forms, CLOCKS)
+    assert always_above(*asked).all()
+    monkeypatch.setattr(type(INTERLEAVED), "bubble_s", lambda *_: None, raising=False)
+    assert not always_above(*asked).any()
 
 
 def test_a_limit_that_no_plan_keeps_is_proved_without_stage_problems(

@@ -61,7 +61,10 @@ def always_above(
     found = np.zeros(len(rows), dtype=np.bool_)
     if limits.power_w is None:
         return found
-    known = np.flatnonzero((rows.plans.interleave > 1) & (rows.fullest > 0))
+    bounded = (rows.plans.interleave > 1) & (rows.fullest > 0) & ~rows.both_ways
+    for _, own in rows.plans.schedules.overriding("bubble_s"):  # of which T may be larger
+        bounded &= ~own.ravel()
+    known = np.flatnonzero(bounded)
     for some in deadline.parts(len(known), _AT_A_TIME):
         at = known[some]
         found[at] = least_excess_j(model, limits, rows.take(at), forms.take(at), clocks) > 0
