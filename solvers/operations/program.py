@@ -195,16 +195,21 @@ def solve(graph: Operations, limit: float) -> Levels | None:
     return evaluated(graph, shares, program.dual_bound(-found.ineqlin.marginals))
 
 
-def solve_whole(graph: Operations, limit: float, seconds: float | None = None) -> Levels | None:
+def solve_whole(
+    graph: Operations, limit: float, *, nodes: int | None = None, gap: float = 0.0
+) -> Levels | None:
     """The levels of least cost that end within a limit, each group at one of them.
+
+    No limit counts seconds, so that the answer is the same on every machine.
 
     Args:
         graph: The operations.
         limit: Seconds until the end of all.
-        seconds: Wall time after which what was found is returned, with its bound.
+        nodes: Nodes of the tree after which what was found is returned, with its bound.
+        gap: Relative difference of cost and bound that ends the search.
 
     Returns:
-        None where there are none, or none was found in time.
+        None where there are none, or none was found in so many nodes.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow)
 
@@ -221,7 +226,7 @@ def solve_whole(graph: Operations, limit: float, seconds: float | None = None) -
                 LinearConstraint(each, 1.0, 1.0),
                 LinearConstraint(rows, 0.0, np.inf),
             ],
-            options={"mip_rel_gap": 0.0} | ({} if seconds is None else {"time_limit": seconds}),
+            options={"mip_rel_gap": gap} | ({} if nodes is None else {"node_limit": nodes}),
         )
     if found.x is None:
         return None

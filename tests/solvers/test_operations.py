@@ -84,6 +84,24 @@ def test_whole_levels_are_the_best_of_all(seed: int, switches: bool) -> None:
             np.testing.assert_array_equal(quick, level)
 
 
+def test_what_a_node_proves_holds_and_is_the_same_again() -> None:
+    """Against every choice; no limit counts seconds."""
+    for seed in range(12):
+        graph = drawn(seed, switches=True)
+        found = every(graph)
+        for limit in limits(found):
+            allowed = [one.cost for one in found if one.end <= limit]
+            one, again = (solve_whole(graph, limit, nodes=1, gap=1e-3) for _ in range(2))
+            if one is None or again is None:
+                assert one is again is None
+                continue
+            np.testing.assert_array_equal(one.shares, again.shares)
+            assert one.bound == again.bound
+            assert one.bound <= min(allowed) * (1 + 1e-7)
+            assert one.cost >= min(allowed) * (1 - 1e-9)
+            assert one.end <= limit * (1 + 1e-8)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_mixed_levels_are_the_least_over_all_mixtures(seed: int) -> None:
     """Columns are paths here: for every path of the graph its seconds are within the limit."""
@@ -139,6 +157,6 @@ def test_a_graph_out_of_order_is_refused() -> None:
 
 def test_nothing_is_written_where_programs_write(capfd: pytest.CaptureFixture[str]) -> None:
     graph = drawn(1, switches=True)
-    solve_whole(graph, max(one.end for one in every(graph)), 1.0)
+    solve_whole(graph, max(one.end for one in every(graph)), nodes=1)
     print("after")
     assert capfd.readouterr().out == "after\n"

@@ -7,8 +7,9 @@ holds for all.
 
 With changes, operations are searched in groups: those at the ends of a step, where the pipeline
 fills and drains, alone, those between by stage, kind and chunk (few operations: all alone). The
-mixed-integer program proves the best of these; the rounded linear program, made faster where
-changes make it late, has every operation alone. The better of the two is taken.
+mixed-integer program is solved to a gap, or as well as its first node can; the rounded linear
+program, made faster where changes make it late, has every operation alone. The better of the two is
+taken. Nothing is limited in seconds: the answer does not depend on how fast the machine is.
 """
 
 from __future__ import annotations
@@ -34,8 +35,12 @@ _ALONE = 4
 """Passes of each chunk at both ends of a step that are groups of their own."""
 _FEW = 150
 """Operations up to which all of them are."""
-_MOST_S = 5.0
-"""Wall time of one mixed-integer program; what it proves until then stays valid."""
+_MOST = 1_000
+"""Operations up to which a mixed-integer program looks for whole clocks; else rounding does."""
+_GAP = 1e-3
+"""Relative, to which that program is solved, or as well as its first node can."""
+_WORK = 20_000
+"""Nodes times operations of the program for a clock per stage."""
 
 
 def clocks_per_operation(
@@ -93,9 +98,9 @@ def clocks_per_operation(
 
 def _per_stage(steps: StepOperations, limit_s: float) -> Levels:
     """The best clock per stage within a limit that some clocks keep."""
-    found = solve_whole(steps.graph.grouped(_stages(steps)), limit_s, _MOST_S)
-    if found is None:  # the program ran out of time: the highest clocks
-        graph = steps.graph.grouped(_stages(steps))
+    graph = steps.graph.grouped(_stages(steps))
+    found = solve_whole(graph, limit_s, nodes=max(_WORK // len(steps.stage), 1))
+    if found is None:  # none in so many nodes: the highest clocks
         return evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp)))
     return found
 
@@ -146,10 +151,11 @@ def _whole(steps: StepOperations, switching_s: float, limit_s: float, base: Leve
     quick = rounded(graph, limit_s)
     if quick is not None:
         found.append(quick)
-    group = _groups(steps)
-    grouped = solve_whole(graph.grouped(group), limit_s, _MOST_S)
-    if grouped is not None:
-        found.append(evaluated(graph, grouped.shares[group]))
+    if len(steps.stage) <= _MOST:
+        group = _groups(steps)
+        grouped = solve_whole(graph.grouped(group), limit_s, nodes=1, gap=_GAP)
+        if grouped is not None:
+            found.append(evaluated(graph, grouped.shares[group]))
     return min(
         (one for one in found if one.end <= limit_s * (1 + 1e-8)),
         key=lambda one: one.cost,

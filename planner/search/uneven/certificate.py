@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from planner.base.arrays import FloatArray
+from planner.base.arrays import BoolArray, FloatArray
 from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
@@ -27,6 +27,7 @@ from planner.search.driver import Found
 from planner.search.limits import Limits
 from planner.search.rows import SAME, Range, RowSpace
 from planner.search.uneven.bounds.launchable_memory import launchable_bound
+from planner.search.uneven.bounds.least_power import always_above
 from planner.search.uneven.bounds.memory import by_fullest, fits_in_memory
 from planner.search.uneven.bounds.power import powered_bound, ranged_bound
 from planner.search.uneven.bounds.time import (
@@ -139,8 +140,7 @@ class UnevenSpace(RowSpace[Rows]):
         if self.limits.power_w is not None and len(rows):
             forms = clocked_forms(self.model, rows, self.clocks)
             powered = self._powered(rows, forms, self.best.longest_s * (1 + SAME))
-            rows = rows.take(np.flatnonzero(np.isfinite(powered)))
-            lowest = float(powered.min())
+            rows, lowest = self._within_power(rows, forms, powered), float(powered.min())
         if not len(rows):
             return 0.0, 0.0
         clock = row_terms(self.model, rows, self.clocks[-1:])
@@ -185,8 +185,24 @@ class UnevenSpace(RowSpace[Rows]):
             kept = np.flatnonzero(bounds < wanted_s)
             counted.add("LB power", rows.logical_meshes, np.minimum(bounds, wanted_s), kept)
             rows, forms, bounds = rows.take(kept), forms.take(kept), bounds[kept]
-        rows, _, bounds = by_fullest(self.model, rows, forms, bounds)
+        rows, of, bounds = by_fullest(self.model, rows, forms, bounds)
+        if self.limits.power_w is not None:
+            above = self._always_above(rows, forms.take(of))
+            kept = np.flatnonzero(~above)
+            known = np.where(above, np.inf, bounds)
+            counted.add("least power", rows.logical_meshes, known, kept)
+            rows, bounds = rows.take(kept), bounds[kept]
         return rows, bounds
+
+    def _within_power(self, rows: Rows, forms: RowForms, powered: FloatArray) -> Rows:
+        """Those of rows, by the layers of their fullest device, that may be within the power."""
+        kept = np.flatnonzero(np.isfinite(powered))
+        split, of = rows.take(kept).by_fullest(self.model.job.model.layers)
+        above = self._always_above(split, forms.take(kept[of]))
+        return split.take(np.flatnonzero(~above))
+
+    def _always_above(self, rows: Rows, forms: RowForms) -> BoolArray:
+        return always_above(self.model, self.limits, rows, forms, self.clocks, self.until)
 
     def _fitting(
         self, name: str, rows: Rows, forms: RowForms, counted: Counted, wanted_s: float

@@ -376,12 +376,17 @@ def first_bound(forms: RowForms) -> FloatArray:
 
 
 def longest_step_s(model: CostModel, rows: Rows, terms: RowTerms) -> float:
-    """Seconds that no plan of any row takes: all layers on every stage, the slowest of each."""
+    """Seconds that no plan of any row takes: all layers on every stage, the slowest of each.
+
+    Where the layers of the fullest device are known, as many.
+    """
     forms, m = row_forms(model, rows, terms), rows.micro_batches(model)
     layer = layer_times(rows, terms, alone=True)
     layer = np.where(np.isfinite(layer), layer, 0.0).max(axis=(2, 3))
     sends = model.assumptions.micro_batch_s + terms.p2p[terms.cell]
-    whole = layer @ _totals(model) + forms.ends.sum(axis=1) + 2 * sends
+    layers = layer @ _totals(model)
+    few = np.minimum(rows.fullest * layer.max(axis=1), layers)
+    whole = np.where(rows.fullest > 0, few, layers) + forms.ends.sum(axis=1) + 2 * sends
     dense, moe = _totals(model)
     stages = contents(np.array([[dense]]), np.array([[moe]]), first=True, last=True)
     state = stage_state(model, rows, stages)
