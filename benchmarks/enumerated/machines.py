@@ -5,6 +5,7 @@ from __future__ import annotations
 from enumerated.found import Enumerated
 from enumerated.uniform import add_all
 from planner.machine.variants import BUDGETS, choices_of, use_of
+from planner.question.kinds.kind import Kind, kind_of
 from planner.question.request import Request
 from planner.question.resolved import Resolved, resolve
 
@@ -18,7 +19,7 @@ def on_one_machine(request: Request) -> Enumerated:
     if request.keeps_to_chips and not request.chips_exact:
         every = resolved.cost.cluster.chip_counts(resolved.chips)
         counts = [n for n in reversed(every) if n <= resolved.chips]
-    return _first_with_plans(request, [(resolved, n) for n in counts])
+    return _all(request, [(resolved, n) for n in counts])
 
 
 def on_every_machine(request: Request) -> Enumerated:
@@ -45,26 +46,24 @@ def _affordable(request: Request, resolved: Resolved, chips: int) -> bool:
     return all(use[name] <= most for name, most in given.items() if most is not None)
 
 
-def _first_with_plans(request: Request, pairs: list[tuple[Resolved, int]]) -> Enumerated:
-    """All pairs where a range was asked for, else the first that has a plan."""
-    if not request.keeps_to_chips:
-        return _all(request, pairs)
-    found = Enumerated(request)
-    for pair in pairs:
-        more = _all(request, [pair])
-        more.costed += found.costed
-        found = more
-        if len(found.front):
-            break
-    return found
-
-
 def _all(request: Request, pairs: list[tuple[Resolved, int]]) -> Enumerated:
-    """The plans of pairs; where what is assumed to launch them runs none, whatever runs them."""
+    """The plans of pairs; where what is assumed to launch them runs none, whatever runs them.
+
+    Those of the first pair that has plans, where all chips of one machine are asked for.
+    """
     found = Enumerated(request)
-    for resolved, chips in pairs:
-        add_all(found, resolved.cost, chips, resolved.runners.targets)
-    if not len(found.front) and pairs and pairs[0][0].runners.assumed:
+    assumed = bool(pairs) and pairs[0][0].runners.assumed
+    for launched in (True, False) if assumed else (True,):
         for resolved, chips in pairs:
-            add_all(found, resolved.cost, chips, ())
+            targets = resolved.runners.targets if launched else ()
+            add_all(found, resolved.cost, chips, targets)
+            if len(found.front) and _fewer_instead(request):
+                return found
+        if len(found.front):
+            return found
     return found
+
+
+def _fewer_instead(request: Request) -> bool:
+    """Whether fewer chips are looked at only where more have no plan."""
+    return request.keeps_to_chips and not request.chips_exact and kind_of(request) is Kind.UNIFORM
