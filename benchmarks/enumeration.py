@@ -5,12 +5,14 @@ user asks it. Then all its plans are listed in plain loops, held to the rules an
 costed one by one (`benchmarks/enumerated`). Optimum, bound, status and front of both have to be the
 same. Of two in five the limits are then drawn near what the best plan takes, and it is asked again.
 A question that cannot be asked is drawn again, and so is one with too many plans. Every mismatch is
-printed with its seed; the exit status is then 1.
+printed with its seed; the exit status is then 1. With --minutes each space ends after its share of
+them, with as many questions as there was time for.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import secrets
 import sys
@@ -54,12 +56,15 @@ def asked(space: str, rng: random.Random) -> tuple[dict[str, Any], SolveResult]:
     return fields, answer
 
 
-def row_of(space: str, count: int, seed: int, faults: list[str]) -> dict[str, Any]:
-    """So many questions of a space, in a row; `faults` grows by what does not agree."""
+def row_of(space: str, count: int, seed: int, faults: list[str], until: float) -> dict[str, Any]:
+    """So many questions of a space, in a row; `faults` grows by what does not agree.
+
+    None is begun after `until`, a value of `time.perf_counter`.
+    """
     enumerate_all, rounding = ENUMERATE[space]
     tally, number = Counter[str](), 0
     spent = {"solve": 0.0, "enumerate": 0.0}
-    while tally["questions"] < count:
+    while tally["questions"] < count and time.perf_counter() < until:
         own, number = seed + number, number + 1
         started = time.process_time()
         try:
@@ -93,10 +98,12 @@ def row_of(space: str, count: int, seed: int, faults: list[str]) -> dict[str, An
     }
 
 
-def measured(counts: dict[str, int], seed: int) -> tuple[Report, list[str]]:
+def measured(counts: dict[str, int], seed: int, minutes: float) -> tuple[Report, list[str]]:
     """The table, and every mismatch."""
-    report, faults = Report(name="enumeration"), list[str]()
-    rows = [row_of(space, count, seed, faults) for space, count in counts.items() if count]
+    report, faults, rows = Report(name="enumeration"), list[str](), []
+    for space, count in counts.items():
+        until = time.perf_counter() + 60 * minutes * count / sum(counts.values())
+        rows.append(row_of(space, count, seed, faults, until))
     report.tables.append(Table(title=f"Questions held to an enumeration, seed {seed}", rows=rows))
     every = sum(row["questions"] for row in rows)
     plans = sum(row["plans costed"] for row in rows)
@@ -115,12 +122,15 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=None, help="of the questions [drawn]")
     parser.add_argument("--space", choices=tuple(DRAWS), default=None, help="one alone [all]")
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="of wall time, at most [no limit]"
+    )
     options: argparse.Namespace = parser.parse_args()
     count = 4 if options.quick else options.questions
     shares = SHARES if options.space is None else {options.space: 1.0}
     counts = {space: max(round(share * count), 1) for space, share in shares.items()}
     seed = secrets.randbelow(10**9) if options.seed is None else options.seed
-    report, faults = measured(counts, seed)
+    report, faults = measured(counts, seed, options.minutes)
     measuring.show(report, options)
     return 1 if faults else 0
 

@@ -39,9 +39,10 @@ def test_another_solver_finds_the_same(seed: int) -> None:
             assert other == pytest.approx(found.objective, abs=1e-6)
 
 
-def test_that_nothing_is_better_is_confirmed_too() -> None:
+@each("minimize", [TIME, COST])
+def test_that_nothing_is_better_is_confirmed_too(minimize: str) -> None:
     problem = random_problem(3, limits=0)
-    least = solve_stages(Question(problem=problem, minimize=COST))
-    asked = Question(problem=problem, minimize=COST, below=int(least.objective))
+    least = int(solve_stages(Question(problem=problem, minimize=minimize)).objective)
+    asked = Question(problem=problem, minimize=minimize, below=least)
     assert by_scip(mps_of(asked)) is None
-    assert by_scip(mps_of(replace(asked, below=int(least.objective) + 1))) is not None
+    assert by_scip(mps_of(replace(asked, below=least + 1))) == pytest.approx(least)
