@@ -50,6 +50,9 @@ def possible(document: Document) -> list[str]:
         "an incumbent of another plan": document["front"],
         "an incumbent of other figures": document["front"],
         "another claim": document["front"],
+        "a node left out, counted anew": document["nodes"]["searched"],
+        "a mesh left out for memory, counted anew": document["nodes"]["searched"],
+        "a hidden best plan, claimed anew": document["front"][1:],
     }
     return [name for name in ALTERATIONS if parts.get(name, True)]
 
@@ -120,6 +123,44 @@ def _no_memory(document: Document, rng: random.Random) -> None:
     nodes["no_memory"].append(mesh)
     nodes["closed"] = [row for row in nodes["closed"] if row[:6] != mesh]
     document["counts"]["meshes"]["memory"] = len(nodes["no_memory"])
+
+
+def _without(document: Document, lost: set[int]) -> None:
+    """Takes searched nodes away, by number, with their plans."""
+    kept = [at for at in range(len(document["nodes"]["searched"])) if at not in lost]
+    place = {at: number for number, at in enumerate(kept)}
+    document["nodes"]["searched"] = [document["nodes"]["searched"][at] for at in kept]
+    for name, rows in document["plans"].items():
+        document["plans"][name] = [[place[row[0]], *row[1:]] for row in rows if row[0] in place]
+    for name in ("considered", "opened"):
+        document["counts"]["partial_plans"][name] -= len(lost)
+
+
+def _left_out(document: Document, rng: random.Random) -> None:
+    _without(document, {rng.randrange(len(document["nodes"]["searched"]))})
+
+
+def _mesh_left_out(document: Document, rng: random.Random) -> None:
+    """As `_no_memory`, and whatever was said of the mesh elsewhere is mended."""
+    nodes, counts = document["nodes"], document["counts"]
+    mesh = rng.choice(nodes["searched"])[:6]
+    closed = [row for row in nodes["closed"] if row[:6] != mesh]
+    for name in ("considered", "bound"):
+        counts["partial_plans"][name] -= len(nodes["closed"]) - len(closed)
+    nodes["closed"] = closed
+    _without(document, {at for at, row in enumerate(nodes["searched"]) if row[:6] == mesh})
+    nodes["no_memory"].append(mesh)
+    counts["meshes"]["memory"] = len(nodes["no_memory"])
+    counts["meshes"]["searched"] -= 1
+
+
+def _hidden_best(document: Document, rng: random.Random) -> None:
+    """The least point is taken away, and the claim is that of the next."""
+    claim, front = document["claim"], document["front"]
+    name = "step_time_s" if claim["objective_name"] == "time" else "energy_j"
+    front.remove(min(front, key=lambda point: point[name]))
+    document["best"] = copy.deepcopy(min(front, key=lambda point: point[name]))
+    claim["objective"] = claim["bound"] = document["best"][name]
 
 
 def _point_plan(point: Document, rng: random.Random) -> None:
@@ -218,6 +259,9 @@ ALTERATIONS: dict[str, Alteration] = {
     "another space": _space,
     "swapped hashes of records": _record,
     "another version": _version,
+    "a node left out, counted anew": _left_out,
+    "a mesh left out for memory, counted anew": _mesh_left_out,
+    "a hidden best plan, claimed anew": _hidden_best,
     "another seal": _seal,
     "an old seal over other content": _unsealed,
 }

@@ -107,8 +107,8 @@ def solve_request(
         on_point: With uneven stages called with (plan, seconds, joules) of every point of the
             front that is proved.
         session: See `solve`.
-        trail: Where what a search over uniform plans did with every node is kept, for a
-            certificate; None: nowhere.
+        trail: Where what a search did with every node, or the stage problems of its rows, are
+            kept, for a certificate; None: nowhere.
 
     Raises:
         InputError: The question cannot be asked as it is.
@@ -153,7 +153,7 @@ def solved(
         from planner.answers.spaces.pools import solve_pools  # noqa: PLC0415  (start-up)
         from planner.question.pools import resolve_pools  # noqa: PLC0415  (start-up)
 
-        return solve_pools(resolve_pools(request, origin), on_progress, started)
+        return solve_pools(resolve_pools(request, origin), on_progress, started, trail)
     deadline = None if request.time_limit is None else started + request.time_limit
     limits = limits_of(request)
     if kind is Kind.MACHINES:
@@ -180,7 +180,8 @@ def solved(
     if kind is Kind.UNEVEN:
         from planner.answers.spaces.uneven import solve_uneven  # noqa: PLC0415  (start-up)
 
-        return solve_uneven(resolved, space, allocation.losses, started, on_progress, on_point)
+        at = (started, on_progress, on_point, trail)
+        return solve_uneven(resolved, space, allocation.losses, *at)
     from planner.answers.spaces.uniform import solve_uniform  # noqa: PLC0415  (start-up)
 
     return solve_uniform(resolved, space, allocation.losses, started, on_progress, trail)

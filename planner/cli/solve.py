@@ -67,8 +67,8 @@ def solve(
     certificate: Annotated[
         Path | None,
         option(
-            "Write the proof, every node of the search with its bound, as .json for planner verify "
-            "(uniform plans on one machine).",
+            "Write the proof for planner verify: nodes of the search with their bounds, as .json; "
+            "of uneven stages and pools integer programs in MPS, as .zip.",
             OUTPUT,
             metavar="FILE",
         ),

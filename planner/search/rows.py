@@ -26,7 +26,7 @@ from planner.search.columns import Columns
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver
 from planner.search.infeasible.near_misses import NearMisses
-from planner.search.space import LABEL, Space
+from planner.search.space import LABEL, Space, Trail
 from planner.search.uneven.columns.integers import Units
 from solvers.mesh import FrontSolution, Opened, RunningFront
 from solvers.solution import Solution, Status
@@ -53,6 +53,7 @@ class RowsOf(Protocol):
 
 
 R = TypeVar("R", bound=RowsOf)
+Asked = tuple[Solution[Choice], float]
 
 
 class ColumnsOf(Protocol):
@@ -276,7 +277,7 @@ class RowSpace(Space, Generic[R]):
         again = chosen[1:]
         try:
             if self.tight[chosen[0]]:
-                self._solve(rows, int(chosen[0] - first), int(chosen[0]))
+                self._solve(rows, int(chosen[0] - first), int(chosen[0]), driver.trail)
             else:
                 again, there = chosen, (chosen >= first) & (chosen < self.firsts[part + 1])
                 mine = chosen[there & ~self.tight[chosen]]
@@ -287,16 +288,15 @@ class RowSpace(Space, Generic[R]):
         nothing, labels = np.empty((0, 1)), np.empty((0, LABEL), dtype=np.int64)
         return Opened(points=nothing, labels=labels, complete=not self.ended, again=again)
 
-    def _solve(self, rows: R, row: int, at: int) -> None:
+    def _solve(self, rows: R, row: int, at: int, trail: Trail | None) -> None:
         """A better bound of a row; unless it is proved that no better plan is in it, it is left."""
-        wanted = self.best.wanted_s
-        bound, proved = float(self.bounds[at]), False
+        wanted, bound, proved = self.best.wanted_s, float(self.bounds[at]), False
         try:
             columns = self.stage_problem(rows, row, wanted)
             if columns is None:
                 bound, proved = wanted, True
             else:
-                found, least = self._ask(columns, columns.problem)
+                found, least = self._ask(columns, columns.problem, trail)
                 bound = max(bound, least)
                 if found.decision is None or self._take(columns, found.decision):
                     proved = found.status in (Status.OPTIMAL, Status.INFEASIBLE)
@@ -320,16 +320,18 @@ class RowSpace(Space, Generic[R]):
         if found.decision is not None:
             self._take(columns, found.decision)
 
-    def _ask(self, columns: ColumnsOf, problem: StageProblem) -> tuple[Solution[Choice], float]:
+    def _ask(self, columns: ColumnsOf, problem: StageProblem, trail: Trail | None = None) -> Asked:
         """Solves the problem of a row for plans that are wanted; with its bound in seconds."""
         wanted, unit = self.best.wanted_s, columns.units.time_s
         below = int(np.ceil(wanted / unit))
-        found = solve_stages(Question(problem=problem, below=below, seconds=self.until.left_s))
+        question = Question(problem=problem, below=below, seconds=self.until.left_s)
+        found = solve_stages(question)
+        if trail is not None:
+            trail.asked(question, found.bound, unit)
         self.solves += 1
         self.solvers.update(name for name in found.counts if name.startswith("solved by "))
         self.rounding_s = max(self.rounding_s, columns.rounding * unit)
-        proved = wanted if found.bound >= below else found.bound * unit
-        return found, min(proved, wanted)
+        return found, wanted if found.bound >= below else min(found.bound * unit, wanted)
 
     def _take(self, columns: ColumnsOf, choice: Choice) -> bool:
         """Takes over a plan if it is faster than the incumbent; whether it is within limits."""
@@ -341,11 +343,11 @@ class RowSpace(Space, Generic[R]):
             self._keep(plan, float(costs.step_time_s), float(costs.energy_j))
         return True
 
-    def fastest(self, on_progress: Progress | None) -> Fastest:
+    def fastest(self, on_progress: Progress | None, trail: Trail | None = None) -> Fastest:
         """Searches it; no plan is below the least bound of all."""
         started = time.perf_counter()
         try:
-            Driver(on_progress).through(self)
+            Driver(on_progress, trail).through(self)
         except OutOfTime:
             self.ended, self.bound_s = True, self.floor_s
             self.last, self.unproved = None, []

@@ -22,6 +22,7 @@ where its bounds are: `RowSpace` for the fastest plan, `front` for the least ene
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import field
@@ -39,6 +40,7 @@ from solvers.mesh import FrontSolution, Opened, RunningFront
 
 if TYPE_CHECKING:
     from planner.search.driver import Driver
+    from solvers.stages.backend import Question
 
 
 LABEL = 6
@@ -150,6 +152,21 @@ class Inner:
     opened: IntArray
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolvedStages:
+    """The stage problem of a row, solved.
+
+    Attributes:
+        question: What was asked.
+        bound: No choice takes less, in whole numbers; or none is below `Question.below`.
+        unit_s: Seconds of one.
+    """
+
+    question: Question
+    bound: int
+    unit_s: float
+
+
 @dataclass(slots=True, kw_only=True)
 class Pass:
     """One search through a space.
@@ -160,6 +177,7 @@ class Pass:
         opened: Nodes that were opened, in parts.
         inner: What was searched inside these.
         solution: How it ended; None: time ran out first.
+        problems: Of rows that were opened, the stage problems.
     """
 
     space: Space
@@ -167,6 +185,7 @@ class Pass:
     opened: list[IntArray] = field(default_factory=list)
     inner: list[Inner] = field(default_factory=list)
     solution: FrontSolution | None = None
+    problems: list[SolvedStages] = field(default_factory=list)
 
 
 class Trail:
@@ -199,6 +218,13 @@ class Trail:
         self.passes[-1].inner.append(
             Inner(holder=holder, nodes=nodes, corners=corners, opened=every)
         )
+
+    def asked(self, question: Question, bound: float, unit_s: float) -> None:
+        """The stage problem of a row of the last pass was solved."""
+        below = math.inf if question.below is None else question.below
+        least = int(max(min(bound, below), 0))
+        solved = SolvedStages(question=question, bound=least, unit_s=unit_s)
+        self.passes[-1].problems.append(solved)
 
     def end(self, solution: FrontSolution) -> None:
         """The last pass ended."""

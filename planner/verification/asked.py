@@ -56,8 +56,8 @@ class Asked:
         given = request.fix.get(name)
         return given is None or value in fixed_values(name, given)
 
-    def fits(self, plans: PlanTable, held: Memory) -> tuple[BoolArray, BoolArray]:
-        """(n,) plans that fit on the chip, and on the host."""
+    def most_bytes(self, plans: PlanTable) -> FloatArray:
+        """(n,) bytes that a chip may hold."""
         model, request = self.model, self.request
         framework = model.framework
         most = request.max_memory
@@ -72,7 +72,12 @@ class Asked:
             spread = memory_spread(framework, model.job.era, plans)
             risky = bytes_at_risk(request.oom_risk, spread, model.allocatable_bytes)
             limit = np.minimum(limit, risky)
-        return held.peak <= limit, held.host_peak <= model.chip.host_memory_bytes
+        return limit
+
+    def fits(self, plans: PlanTable, held: Memory) -> tuple[BoolArray, BoolArray]:
+        """(n,) plans that fit on the chip, and on the host."""
+        on_chip = held.peak <= self.most_bytes(plans)
+        return on_chip, held.host_peak <= self.model.chip.host_memory_bytes
 
     def within(self, time_s: FloatArray, energy_j: FloatArray, chips: IntArray) -> BoolArray:
         """(n,) steps that are within the limits on time, power and utilization."""
@@ -123,6 +128,20 @@ def asked_in(certificate: Certificate) -> Asked:
     )
 
 
+def asked_of_one(resolved: Resolved) -> Asked:
+    """A question about all chips of one machine, whatever runs its plans."""
+    model = resolved.cost
+    return Asked(
+        request=resolved.request,
+        model=model,
+        chips=(resolved.chips,),
+        more_chips=(),
+        clocks=model.clocks(wanted=resolved.request.clocks),
+        demands=(),
+        orders=model.framework.orders or ORDERS,
+    )
+
+
 def _chips(resolved: Resolved, claimed: list[int]) -> tuple[int, ...]:
     """The numbers of chips: those asked for, or fewer where that was left open."""
     request, chips = resolved.request, tuple(claimed)
@@ -166,8 +185,8 @@ def not_covered(request: Request) -> str:
     run = (request.deadline, request.budget, request.max_run_energy)
     later = (request.resume_from, request.down, request.phases or None)
     found = {
-        "uniform plans on one kind of chips, not pools": request.pools is not None,
-        "uniform plans, not stages that differ (--layout uniform)": request.layout != LAYOUTS[0],
+        "uniform plans, not pools (of these write a .zip)": request.pools is not None,
+        "uniform plans, not stages that differ (write a .zip)": request.layout != LAYOUTS[0],
         "one machine, not a choice among several": any(
             getattr(request, name) not in (None, ()) for name in OF_MACHINES
         ),

@@ -116,3 +116,22 @@ def test_a_time_limit_on_memory_has_a_bound_too(form: str) -> None:
         break
     else:
         pytest.fail("no plan within a minute")
+
+
+_OF_SPACES = {
+    "uniform": (*H100, "--chips", "8"),
+    "uneven": (*H100, "--chips", "8", "--layout", "uneven"),
+    "machines": (*H100, "--total-pes", "1056", "--pes", "66,132"),
+    "pools": ("--pools", "dgx-h100-ndr=4,dgx-a100-80-hdr=4", "--layout", "uneven"),
+}
+
+
+@each("space", list(_OF_SPACES))
+def test_a_gap_and_a_time_limit_give_the_bound_in_every_space(space: str) -> None:
+    flags = ("--model", "gpt3-125m", "--batch-tokens", "64Ki", *_OF_SPACES[space])
+    outcome = planner("solve", *flags, "--gap", "1%", "--time-limit", "5min", "--json")
+    known = outcome.document["certificate"]
+    assert outcome.code == 0
+    assert known["status"] in ("optimal", "feasible")
+    assert 0 <= known["gap"] <= 0.01
+    assert known["gap"] == pytest.approx(1 - known["bound"] / known["objective"], abs=1e-12)

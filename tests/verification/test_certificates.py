@@ -183,7 +183,8 @@ def test_a_file_of_another_ending_is_refused_first(tmp_path: Path) -> None:
     found = planner("solve", *ASKED, "--certificate", tmp_path / "cert.txt")
     assert found.code == 2
     assert found.mistakes == [
-        f"certificate: {tmp_path / 'cert.txt'}: a certificate is written as .json"
+        f"certificate: {tmp_path / 'cert.txt'}: a certificate is written as .json, "
+        "or of stages that differ and of pools as .zip"
     ]
 
 

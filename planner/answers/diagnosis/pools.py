@@ -31,6 +31,7 @@ from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.pools.pools import best_on_pools
 from planner.search.pools.shortage import ANY, lean_plan
 from planner.search.rows import Fastest
+from planner.search.space import Trail
 from solvers.solution import Status
 
 _MORE_CHIPS = (2, 4, 8, 16)
@@ -63,7 +64,12 @@ class PooledQuestion:
         """Some plan; None where there is none, or none is found in time."""
         return self.searched(ANY).plan
 
-    def searched(self, gap: float = 0.0, on_progress: Progress | None = None) -> Fastest:
+    def searched(
+        self,
+        gap: float = 0.0,
+        on_progress: Progress | None = None,
+        trail: Trail | None = None,
+    ) -> Fastest:
         """The fastest plan, within a gap."""
         return best_on_pools(
             self.pools,
@@ -72,6 +78,7 @@ class PooledQuestion:
             gap=gap,
             deadline=self.deadline,
             on_progress=on_progress,
+            trail=trail,
         )
 
 

@@ -26,8 +26,11 @@ from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import PartialPlans
 from planner.verification.asked import fingerprints, not_covered
 from planner.verification.document import FORMAT, sealed, text_of
+from planner.verification.stages.checking import not_covered as stages_not_covered
 
 _MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
+ARCHIVE = ".zip"
+"""Ending of proofs with integer programs, of stages that differ."""
 _STAGES = ("factorizations", "meshes", "partial_plans", "plans")
 
 
@@ -37,9 +40,13 @@ def check_covered(request: Request, path: Path) -> None:
     Raises:
         InputError: The question is such, with the reason; or the file has another ending.
     """
-    if path.suffix.lower() != ".json":
-        raise InputError(f"certificate: {path}: a certificate is written as .json")
-    if why := not_covered(request):
+    if path.suffix.lower() not in (".json", ARCHIVE):
+        raise InputError(
+            f"certificate: {path}: a certificate is written as .json, or of stages that differ and "
+            f"of pools as {ARCHIVE}"
+        )
+    archived = path.suffix.lower() == ARCHIVE
+    if why := stages_not_covered(request) if archived else not_covered(request):
         raise InputError(f"certificate: {why}")
 
 

@@ -39,6 +39,7 @@ from planner.results.result import EvaluateResult, SolveResult
 from planner.results.solved_parts import Front, Stages
 from planner.search.driver import Driver
 from planner.search.rows import Fastest
+from planner.search.space import Trail
 from planner.search.uneven.certificate import best_time
 from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
@@ -56,7 +57,10 @@ _SCOPE = (
 
 
 def solve_pools(
-    resolved: ResolvedPools, on_progress: Progress | None, started: float
+    resolved: ResolvedPools,
+    on_progress: Progress | None,
+    started: float,
+    trail: Trail | None = None,
 ) -> SolveResult:
     """The fastest plan on all pools, why none is faster, and what each pool alone would do.
 
@@ -64,6 +68,7 @@ def solve_pools(
         resolved: The job on its pools.
         on_progress: Called with (what, done, of).
         started: `time.perf_counter` value at which the work began.
+        trail: Where the stage problems of its proof are kept; None: nowhere.
     """
     request = resolved.request
     asked = PooledQuestion(
@@ -72,7 +77,7 @@ def solve_pools(
         limits=limits_of(request),
         deadline=None if request.time_limit is None else started + request.time_limit,
     )
-    found = asked.searched(request.gap or 0.0, on_progress)
+    found = asked.searched(request.gap or 0.0, on_progress, trail)
     setting, counts = _setting(resolved, started), _counts(found)
     if found.plan is None:
         certificate, why = replace(found.certificate, objective_name=request.objective), None

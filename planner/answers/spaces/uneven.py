@@ -31,6 +31,7 @@ from planner.results.solved_parts import Front
 from planner.search.driver import Found
 from planner.search.objective import optimum
 from planner.search.rounding import SAME
+from planner.search.space import Trail
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.front import OnPoint, energy_front
 from planner.search.uniform.engine import UniformSpace, searched
@@ -44,6 +45,7 @@ def solve_uneven(
     started: float,
     on_progress: Progress | None = None,
     on_point: OnPoint | None = None,
+    trail: Trail | None = None,
 ) -> SolveResult:
     """The best plan whose stages may differ, why none is better, and the front of time and energy.
 
@@ -54,6 +56,7 @@ def solve_uneven(
         started: `time.perf_counter` value at which the work began.
         on_progress: Called with (what, done, of).
         on_point: Called with every point of the front that is proved.
+        trail: Where the stage problems of its proof are kept; None: nowhere.
     """
     request, model, chips = resolved.request, resolved.cost, resolved.chips
     setting = setting_of(resolved, losses, started)
@@ -70,10 +73,11 @@ def solve_uneven(
         gap=request.gap or 0.0,
         deadline=space.deadline,
         on_progress=on_progress,
+        trail=trail,
     )
     if found.status is Status.INFEASIBLE:
         if (every := launched_by_none(resolved, space)) is not None:
-            return solve_uneven(resolved, every, losses, started, on_progress, on_point)
+            return solve_uneven(resolved, every, losses, started, on_progress, on_point, trail)
         why = diagnose(UnevenReasons(space=space, chips=chips, uniform=uniform))
         return _without_plan(setting, uniform, found.status, diagnosis=why)
     if len(found.plans) == 0:

@@ -67,7 +67,8 @@ SEARCH_FIELDS = (
     Asked(
         name="gap",
         help=(
-            "With uneven stages: stop when no plan can be better by more than this, e.g. 0.01 or 1%"
+            "Stop when no plan can be better by more than this, e.g. 0.01 or 1% (uneven stages and "
+            "pools; uniform plans are always searched to the end)"
         ),
         panel=SEARCH,
         kind="share",

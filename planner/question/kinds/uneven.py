@@ -50,9 +50,8 @@ def check_uneven(request: Request, origin: Origin) -> None:
 
 def _only_uneven(request: Request) -> Iterator[str]:
     """Fields that say nothing about uniform stages."""
-    for name in ("gap", "front_points"):
-        if getattr(request, name) is not None:
-            yield f"{name}: goes with layout uneven; the search of uniform plans is always exact"
+    if request.front_points is not None:
+        yield "front_points: goes with layout uneven; the search of uniform plans is always exact"
 
 
 def _refused(request: Request) -> Iterator[str]:

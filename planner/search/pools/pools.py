@@ -26,6 +26,7 @@ from planner.search.pools.bounds import PooledForms, pooled_forms, pooled_second
 from planner.search.pools.columns import pooled_columns, pooled_standing_w
 from planner.search.pools.rows import PooledRows, pooled_rows
 from planner.search.rows import Fastest, Range, RowSpace
+from planner.search.space import Trail
 from planner.search.uneven.columns.columns import RowColumns
 from planner.search.uneven.counts import Counted
 
@@ -42,6 +43,7 @@ def best_on_pools(
     gap: float = 0.0,
     deadline: float | None = None,
     on_progress: Progress | None = None,
+    trail: Trail | None = None,
 ) -> Fastest:
     """The fastest plan on all chips of all pools.
 
@@ -51,8 +53,10 @@ def best_on_pools(
         gap: The search may end once no plan is faster by more than this share.
         deadline: `time.perf_counter` value at which it ends.
         on_progress: Called with (what, done, of).
+        trail: Where the stage problems of rows are kept; None: nowhere.
     """
-    return PoolSpace(tuple(pools), options, limits, gap, deadline).fastest(on_progress)
+    space = PoolSpace(tuple(pools), options, limits, gap, deadline)
+    return space.fastest(on_progress, trail)
 
 
 class PoolSpace(RowSpace[PooledRows]):

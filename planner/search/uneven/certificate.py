@@ -26,6 +26,7 @@ from planner.results.certificate import LAUNCHABLE, UnevenFound
 from planner.search.driver import Found
 from planner.search.limits import Limits
 from planner.search.rows import SAME, Range, RowSpace
+from planner.search.space import Trail
 from planner.search.uneven.bounds.launchable_memory import launchable_bound
 from planner.search.uneven.bounds.least_power import always_above
 from planner.search.uneven.bounds.memory import by_fullest, fits_in_memory
@@ -60,6 +61,7 @@ def best_time(
     gap: float = 0.0,
     deadline: float | None = None,
     on_progress: Progress | None = None,
+    trail: Trail | None = None,
 ) -> UnevenFound:
     """The fastest plan on some chips, uniform or not.
 
@@ -72,12 +74,13 @@ def best_time(
         gap: The search may end once no plan is faster by more than this share.
         deadline: `time.perf_counter` value at which it ends.
         on_progress: Called with (what, done, of).
+        trail: Where the stage problems of rows are kept; None: nowhere.
     """
     space = UnevenSpace(model, options, limits.on_chips(model, chips), chips, gap, deadline)
     if uniform is not None and len(uniform.points):
         at = int(np.argmin(uniform.points[:, 0]))
         space.start_from(uniform.plans.plan(at), *map(float, uniform.points[at, :2]))
-    found = space.fastest(on_progress)
+    found = space.fastest(on_progress, trail)
     some = found.plan is not None
     return UnevenFound(
         plans=PlanTable.from_plans([] if found.plan is None else [found.plan]),

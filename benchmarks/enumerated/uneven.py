@@ -1,0 +1,48 @@
+"""Every plan whose stages may differ, of jobs with few layers on few chips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from enumerated.allowed import fitting, within
+from enumerated.found import Enumerated
+from enumerated.stages import MOST_PLANS, plans_of, rows_of, told
+from planner.cost.evaluate import evaluate_totals
+from planner.frameworks.framework import Target
+from planner.objectives import Costs
+from planner.plan import Plan, PlanTable
+from planner.question.request import Request
+from planner.question.resolved import Resolved, resolve
+
+
+def on_one_machine(request: Request) -> Enumerated:
+    """All plans on the chips of a question."""
+    resolved = resolve(request)
+    found = _all(request, resolved, resolved.runners.targets)
+    if not len(found.front) and resolved.runners.assumed:
+        found = _all(request, resolved, ())
+    return found
+
+
+def _all(request: Request, resolved: Resolved, targets: Sequence[Target]) -> Enumerated:
+    found, model, listed = Enumerated(request), resolved.cost, list[Plan]()
+    for row in rows_of(request, model, resolved.chips):
+        listed += plans_of(model, row, MOST_PLANS - len(listed))
+    if not listed:
+        return found
+    plans = PlanTable.from_plans(listed)
+    plans = plans.take(np.flatnonzero(fitting(request, model, plans)))
+    if len(plans) and targets:
+        plans = plans.take(np.flatnonzero(told(model, plans, targets)))
+    if len(plans):
+        totals = evaluate_totals(model, plans)
+        costs = Costs(
+            step_time_s=totals.step_time_s,
+            energy_j=totals.energy_j,
+            memory_bytes=totals.memory_bytes,
+            chips=totals.chips.astype(np.float64),
+        )
+        found.add(costs, within(request, [(model, resolved.chips)], costs))
+    return found

@@ -1,0 +1,171 @@
+"""Proofs whose stages differ: written, verified by another solver, and refused where altered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.cases import each
+
+from planner.answers.api import solve_request
+from planner.answers.files.stage_proof import solved_again, stage_proof
+from planner.base.errors import InputError
+from planner.question.request import request_from
+from planner.search.space import Trail
+from planner.verification.stages.checking import fingerprints_of, not_covered, verify_stages
+from planner.verification.stages.document import archive, digest, opened
+
+JOBS: dict[str, dict[str, Any]] = {
+    "uneven": {
+        "model": "llama3-8b", "hardware": "a100-sxm4-80", "chips": 8, "batch_tokens": 2**17,
+        "fix": {"pp": ["4"], "interleave": ["1"]}, "front_points": 1,
+    },
+    "pools": {
+        "model": "gpt3-350m", "pools": {"dgx-h100-ndr": 2, "dgx-a100-80-hdr": 2},
+        "batch_tokens": 2**15, "framework": "megatron", "precision": "bf16",
+    },
+}  # fmt: skip
+Parts = tuple[dict[str, Any], dict[str, str]]
+
+
+def made(job: str) -> bytes:
+    """The archive of a job."""
+    request, trail = request_from({**JOBS[job], "layout": "uneven"}), Trail()
+    return stage_proof(request, trail, solve_request(request, trail=trail))
+
+
+@pytest.fixture(scope="module")
+def proofs() -> dict[str, bytes]:
+    """The archive of every job."""
+    return {job: made(job) for job in JOBS}
+
+
+@each("job", list(JOBS))
+def test_another_solver_confirms_the_proof(job: str, proofs: dict[str, bytes]) -> None:
+    found = verify_stages(proofs[job])
+    assert found.verified, found.fault
+    assert found.checked["programs solved by SCIP"] > 0
+    assert archive(*parts_of(proofs[job])) == proofs[job], "the same proof has the same bytes"
+
+
+def parts_of(content: bytes) -> Parts:
+    """Document and programs, to be altered."""
+    document, _, texts = opened(content, "proof")
+    return json.loads(json.dumps(document)), dict(texts)
+
+
+def _times(part: str, name: str, factor: float) -> Callable[[Parts], None]:
+    def alter(parts: Parts) -> None:
+        parts[0][part][name] *= factor
+
+    return alter
+
+
+def _program(parts: Parts) -> None:
+    for program in parts[0]["programs"]:
+        program["bound"] *= 2
+
+
+def _program_text(parts: Parts) -> None:
+    name = parts[0]["programs"][0]["file"]
+    parts[1][name] = parts[1][name].replace("ENDATA", "* altered\nENDATA")
+
+
+def _fewer_limits(parts: Parts) -> None:
+    """No column has to be chosen, hashed anew."""
+    program = parts[0]["programs"][0]
+    lines = parts[1][program["file"]].splitlines()
+    text = "\n".join(line for line in lines if not line.startswith(" RHS ")) + "\n"
+    parts[1][program["file"]], program["sha256"] = text, digest(text)
+
+
+def _lost(parts: Parts) -> None:
+    parts[1].pop(parts[0]["programs"].pop()["file"])
+
+
+def _lost_file(parts: Parts) -> None:
+    parts[1].pop(parts[0]["programs"][-1]["file"])
+
+
+def _lower(parts: Parts) -> None:
+    step = next(step for step in parts[0]["funnel"] if step["lowest"] is not None)
+    step["lowest"] *= 0.5
+
+
+def _plan(parts: Parts) -> None:
+    parts[0]["best"]["plan"]["micro_batch"] *= 2
+
+
+def _question(parts: Parts) -> None:
+    parts[0]["question"]["batch_tokens"] = 2**16
+
+
+def _question_anew(parts: Parts) -> None:
+    _question(parts)
+    parts[0]["records"] = fingerprints_of(request_from(parts[0]["question"]))
+
+
+def _records(parts: Parts) -> None:
+    records = parts[0]["records"]
+    one, other = sorted(records)[:2]
+    records[one], records[other] = records[other], records[one]
+
+
+def _version(parts: Parts) -> None:
+    parts[0]["versions"]["planner"] += ".1"
+
+
+ALTERATIONS: dict[str, Callable[[Parts], None]] = {
+    "a higher bound": _times("claim", "bound", 1.001),
+    "a lower bound": _times("claim", "bound", 0.9),
+    "another objective": _times("claim", "objective", 0.99),
+    "another time of the plan": _times("best", "step_time_s", 0.99),
+    "other joules of the plan": _times("best", "energy_j", 1.01),
+    "a higher bound of a program": _program,
+    "a program of another hash": _program_text,
+    "a lost program": _lost,
+    "a lost file": _lost_file,
+    "a lower bound of dropped rows": _lower,
+    "another plan": _plan,
+    "another question": _question,
+    "another question, hashed anew": _question_anew,
+    "swapped records": _records,
+    "another version": _version,
+}
+
+
+@each("job", list(JOBS))
+def test_every_alteration_is_refused(job: str, proofs: dict[str, bytes]) -> None:
+    taken = []
+    for name, alter in ALTERATIONS.items():
+        parts = parts_of(proofs[job])
+        alter(parts)
+        if verify_stages(archive(*parts)).verified:
+            taken.append(name)
+    assert taken == []
+
+
+@each("job", list(JOBS))
+def test_solved_again_the_programs_are_the_same(job: str, proofs: dict[str, bytes]) -> None:
+    assert solved_again(proofs[job], "proof") == ""
+    parts = parts_of(proofs[job])
+    _fewer_limits(parts)
+    assert "is not the program of its row" in solved_again(archive(*parts), "proof")
+
+
+@each("content", [b"", b"PK", b"{}", archive({"stages": 1}, {})])
+def test_what_is_no_archive_is_bad_input(content: bytes) -> None:
+    with pytest.raises(InputError, match="is no certificate"):
+        verify_stages(content)
+
+
+@each(("changes", "said"), [
+    ({"layout": "uniform"}, "name a .json file"),
+    ({"objective": "energy"}, "cover the least step time, not energy"),
+    ({"front_points": 3}, "add --front-points 1"),
+])  # fmt: skip
+def test_what_is_not_covered_says_so(changes: dict[str, Any], said: str) -> None:
+    fields = {**JOBS["uneven"], "layout": "uneven", **changes}
+    assert said in not_covered(request_from(fields))
