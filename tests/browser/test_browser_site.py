@@ -78,6 +78,18 @@ def test_a_phone_in_both_colours(site: Any, scheme: str) -> None:
     assert light == (scheme == "light")
 
 
+def test_commands_are_folded_between_words(site: Any) -> None:
+    page = site("tour.html", width=360)
+    code = page.locator(".language-sh code").first
+    box = "one => [one.scrollWidth, one.parentElement.clientWidth]"
+    assert code.evaluate(box)[0] <= code.evaluate(box)[1]
+    words = page.locator(".language-sh .whole")
+    assert {"--model", "llama2-13b", "h100-sxm5-80"} <= {*words.all_text_contents()}
+    lines = "all => all.filter((one) => one.getClientRects().length > 1).length"
+    assert words.evaluate_all(lines) == 0
+    assert "planner solve --model llama2-13b --chips 4096\n" in code.text_content() + "\n"
+
+
 def test_pictures_are_shown(site: Any) -> None:
     page = site("ridgeline.html")
     widths = page.evaluate("[...document.querySelectorAll('main img')].map(i => i.naturalWidth)")
