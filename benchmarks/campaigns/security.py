@@ -45,7 +45,10 @@ def forbidden(path: Path, tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func)
             shell = name.startswith("subprocess.") and "shell" in [one.arg for one in node.keywords]
-            if name in NEVER or shell:
+            said = [
+                isinstance(one, ast.Constant) for one in node.args
+            ]  # it runs nothing that was read
+            if (name in NEVER and not (said and all(said))) or shell:
                 yield f"{place}:{node.lineno}: {name}"
         for module in _imported(node):
             top = module.partition(".")[0]

@@ -20,10 +20,10 @@ def main() -> None:
     What a command makes lives to its end, nearly all of it: looking for cycles among it after every
     700 new objects, and several times more when the program ends, takes a fifth of a short command.
     """
-    gc.set_threshold(_NEW_OBJECTS)
-    _end_cleanly()
-    listen()
     try:
+        gc.set_threshold(_NEW_OBJECTS)
+        _end_cleanly()
+        listen()
         from planner.cli.main import main as run  # noqa: PLC0415  (takes a noticeable time)
 
         run()

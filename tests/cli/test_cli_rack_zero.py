@@ -45,7 +45,9 @@ def test_the_keys_of_the_answer() -> None:
             lists = [values for values in series.values() if isinstance(values, list)]
             assert lists
             assert all(len(values) == len(x) for values in lists)
-    assert set(found["versions"]) == {"planner", "schema", "hardware_db", "models_db"}
+    assert set(found["versions"]) == {
+        "planner", "schema", "hardware_db", "models_db", "constants",
+    }  # fmt: skip
     assert any("Rack-Scale" in title for title in found["sources"].values())
     assert found["inputs"]["bytes_per_cycle_per_gpu"] == 32
     assert found["assumptions"]["basis"] == "per_gpu"

@@ -19,7 +19,7 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.vocabulary import ANY
 from planner.cost.breakdown import peak_flop_per_s
-from planner.cost.context import CostModel
+from planner.cost.context import CostModel, one_format
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.cost.job import LARGEST_BATCH, Job
@@ -190,8 +190,10 @@ def other_precision(space: UniformSpace, chips: int) -> Iterator[str]:
     if not _are_shipped(model):
         return
     others = calibrated(chip, job.era, wider, experts=job.expert_software, recipe=job.recipe)
-    assumptions = replace(others, collectives=given.collectives)
-    other = replace(job, precision=wider, fp8_recipe="")
+    other, assumptions = one_format(
+        replace(job, precision=wider, fp8_recipe=""),
+        replace(others, collectives=given.collectives),
+    )
     changed = replace(model, job=other, assumptions=assumptions)
     if possible(replace(space, model=changed), chips):
         yield f"--precision {wider}"
@@ -203,7 +205,8 @@ def _are_shipped(model: CostModel) -> bool:
     shipped = calibrated(
         model.chip, job.era, job.precision, experts=job.expert_software, recipe=job.recipe
     )
-    return given == replace(shipped, collectives=given.collectives)
+    _, sent = one_format(job, replace(shipped, collectives=given.collectives))
+    return given == sent
 
 
 def usual_framework(space: UniformSpace, chips: int) -> Iterator[str]:
