@@ -17,6 +17,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isnan
 from typing import Any
 
 import measuring
@@ -28,6 +29,7 @@ from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace
+from solvers.solution import Status
 
 _WORTH = 1.0
 """Percent."""
@@ -74,8 +76,10 @@ def without_memory(asked: Asked) -> float:
 
 
 def uneven_s(asked: Asked) -> float:
-    """Seconds where the stages of a pipeline may differ."""
+    """Seconds where the stages of a pipeline may differ; nan where time ended before the proof."""
     found = asked.fastest(asked.uniform(), replace(asked.options, clocks=False))
+    if found.status is not Status.OPTIMAL:
+        return float("nan")
     return float(found.points[:, 0].min(initial=float("inf")))
 
 
@@ -126,7 +130,7 @@ def measured(jobs: list[Asked]) -> Report:
             before, first = timed(partial(row.before, asked))
             after, then = timed(partial(row.after, asked))
             gains.append(gain(before, after) if before < float("inf") else 100.0)
-            cells[f"{number}, %"] = gains[-1]
+            cells[f"{number}, %"] = None if isnan(gains[-1]) else gains[-1]
             spent = [spent[0] + first.cpu_s, spent[1] + then.cpu_s]
             said(f"{row.name}: {asked.job.title}: {gains[-1]:.3g} %")
         rows.append(
@@ -135,7 +139,8 @@ def measured(jobs: list[Asked]) -> Report:
                 "freedom": row.name,
                 "today": row.today,
                 "jobs above 1 %": sum(one > _WORTH for one in gains),
-                "most, %": max(gains),
+                "proved jobs": sum(not isnan(one) for one in gains),
+                "most, %": max((one for one in gains if not isnan(one)), default=0.0),
                 "a bound": row.most,
                 "CPU, times": (spent[0] + spent[1]) / max(spent[0], 1e-9),
             }
