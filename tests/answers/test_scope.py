@@ -47,7 +47,7 @@ def test_every_framework_has_a_default_target_or_none() -> None:
     assert {name: one.name for name, one in table.items() if one is not None} == LAUNCHED
     without = {name for name, one in table.items() if one is None}
     assert without == {"hai-llm", "megatron-zb", "textbook", "torchtitan-2024"}
-    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
     for name, target in LAUNCHED.items():
         family = framework_of(name)
         assert family is not None

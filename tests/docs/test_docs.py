@@ -183,6 +183,8 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
     shutil.copy(ROOT / "tests/models_db/hub/configs/qwen3-8b.json", tmp_path / "config.json")
     shutil.copy(ROOT / "tests/evidence/failure_log/made.csv", tmp_path / "failures.csv")
     shutil.copy(ROOT / "tests/answers/files/fleet.yaml", tmp_path)
+    for name in ("old.json", "new.json"):
+        shutil.copy(ROOT / "tests/formats/result-2.json", tmp_path / name)
     for launch in ("megatron/uneven/run.sh", "deepspeed/dense-sharded/ds_config.json"):
         shutil.copy(ROOT / "tests" / "frameworks" / "export" / "golden" / launch, tmp_path)
     examples = []
@@ -231,7 +233,7 @@ def known_flags() -> frozenset[str]:
                     ("explain",), ("compare",), ("ridgeline",), ("report",),
                     ("goodput",),
                     ("sweep", "run"), ("sweep", "status"), ("sweep", "table"), ("sweep", "plot"),
-                    ("sweep", "run"), ("sweep", "status"), ("sweep", "table"), ("sweep", "plot"),
+                    ("fleet",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"), ("collective", "bounds"), ("collective", "synthesize"),
                     ("collective", "simulate"), ("collective", "compare"), ("collective", "export"),

@@ -23,6 +23,7 @@ from planner.results.result import SolveResult
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.objective import optimum
+from planner.search.rounding import SAME
 from planner.search.uniform.engine import UniformSpace
 from solvers.frontier import apart as apart_by
 from solvers.frontier import nondominated
@@ -30,7 +31,6 @@ from solvers.solution import Status
 
 MONEY, POWER = OBJECTIVES["money"], OBJECTIVES["power"]
 MOST = 8
-ROUNDING = 1e-12
 """Points of a front that differ by less are one."""
 SEEDS = range(20)
 JOB: dict[str, Any] = {
@@ -76,7 +76,7 @@ def test_front_and_optimum_equal_brute_force(objective: Objective) -> None:
         )
         found = Driver().run(search.on(*counts))
         front = allowed[nondominated(allowed)]
-        np.testing.assert_array_equal(found.points, front[apart_by(front, ROUNDING)])
+        np.testing.assert_array_equal(found.points, front[apart_by(front, SAME)])
         assert found.status is Status.OPTIMAL
         best = optimum(found.points, found.bound, found.status, objective, columns)
         assert best.value == best.bound == allowed[:, 1].min()

@@ -29,6 +29,7 @@ from planner.search.columns import proving
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.objective import optimum
+from planner.search.rounding import SAME
 from planner.search.uniform.engine import UniformSpace
 from solvers.frontier import apart as apart_by
 from solvers.frontier import nondominated
@@ -36,7 +37,6 @@ from solvers.solution import Status
 
 MONEY, ENERGY = OBJECTIVES["run-money"], OBJECTIVES["run-energy"]
 MOST = 8
-ROUNDING = 1e-12
 SEEDS = (0, 1, 2, 3, 4, 7)
 FIGURES = ("time_s", "energy_j", "money", "late_s")
 
@@ -107,7 +107,7 @@ def test_front_and_optimum_equal_brute_force(columns: tuple[Objective, ...]) -> 
         search = UniformSpace(model=model, options=options, limits=Limits(), columns=columns)
         found = Driver().run(search.on(*counts))
         front = points[nondominated(points)]
-        front = front[apart_by(front, ROUNDING)]
+        front = front[apart_by(front, SAME)]
         np.testing.assert_allclose(found.points, front, rtol=1e-12)
         assert found.status is Status.OPTIMAL
         best = optimum(found.points, found.bound, found.status, columns[-1], columns)

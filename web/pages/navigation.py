@@ -80,7 +80,9 @@ TREE: Tree = [
             {"Within a chip": "model/within-chip.md"}, {"A run with failures": "model/goodput.md"},
         ]},
         {"The proof": [
-            {"Search": "model/search.md"}, {"Other search engines": "uneven/side_by_side.md"},
+            {"Search": "model/search.md"}, {"Layouts and machines": "model/machines.md"},
+            {"Certificates": "model/certificate.md"},
+            {"Other search engines": "uneven/side_by_side.md"},
             {"Uneven stages in figures": "uneven/performance.md"},
         ]},
         {"The accuracy": [
