@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -153,8 +154,9 @@ def _check_claim(own: StageProof) -> None:
 
 def _check_program(program: Program, text: str) -> None:
     """Another solver finds no choice below the bound of a program."""
-    from ortools.linear_solver.python import model_builder as builder  # noqa: PLC0415  (slow)
+    from ortools.linear_solver.python import model_builder  # noqa: PLC0415  (slow)
 
+    builder: Any = model_builder  # of which not all is typed
     where = f"programs: {program.file}"
     if digest(text) != program.sha256:
         raise Fault(f"{where}: the file is another one (its SHA-256)")
