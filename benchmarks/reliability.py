@@ -2,6 +2,7 @@
 
     python benchmarks/reliability.py inputs --count 1000
     python benchmarks/reliability.py options --count 1000
+    python benchmarks/reliability.py commands --count 250
     python benchmarks/reliability.py faults
     python benchmarks/reliability.py signals --count 67
     python benchmarks/reliability.py surroundings
@@ -24,7 +25,15 @@ from typing import Any
 
 import measuring
 import pages
-from campaigns import extremes, faults, inputs, options, running, security
+from campaigns import (
+    commands,
+    extremes,
+    faults,
+    inputs,
+    options,
+    running,
+    security,
+)
 from measuring import Report, Table
 
 Told = Callable[[str], None]
@@ -61,6 +70,13 @@ def _options(count: int, seed: int, told: Told) -> Table:
         title=f"Random combinations of the options of `planner solve`, {count} questions (seed "
         f"{seed})",
         rows=_rows(found.items(), "what has to hold")[:-1],
+    )
+
+
+def _commands(count: int, seed: int, told: Told) -> Table:
+    return Table(
+        title=f"Random options of every command, {count} lines of each (seed {seed})",
+        rows=_rows(commands.campaign(count, seed, told), "command"),
     )
 
 
@@ -108,8 +124,9 @@ def _extremes(count: int, _seed: int, told: Told) -> Table:
 
 
 PARTS: dict[str, Callable[[int, int, Told], Table]] = {
-    "inputs": _inputs, "options": _options, "faults": _faults, "signals": _signals,
-    "surroundings": _surroundings, "security": _security, "extremes": _extremes,
+    "inputs": _inputs, "options": _options, "commands": _commands, "faults": _faults,
+    "signals": _signals, "surroundings": _surroundings,
+    "security": _security, "extremes": _extremes,
 }  # fmt: skip
 
 

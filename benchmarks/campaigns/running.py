@@ -9,6 +9,7 @@ import re
 import resource
 import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -92,7 +93,10 @@ def _no_constant(name: str) -> Any:
 
 
 def run(*words: object) -> Outcome:
-    """Runs `planner WORDS`, whatever it raises."""
+    """Runs `planner WORDS`, whatever it raises, in an empty folder that goes with what is in it.
+
+    Some commands write to a name of their own where they are told none.
+    """
     told = tuple(map(str, words))
     out, err = io.StringIO(), io.StringIO()
     before, code = sys.argv, 0
@@ -101,7 +105,8 @@ def run(*words: object) -> Outcome:
     try:
         with (
             contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _ended(),
-            warnings.catch_warnings(),
+            warnings.catch_warnings(), tempfile.TemporaryDirectory() as scratch,
+            contextlib.chdir(scratch),
         ):  # fmt: skip
             warnings.simplefilter("always")
             main()
