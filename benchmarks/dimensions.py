@@ -22,7 +22,7 @@ from typing import Any
 import measuring
 import numpy as np
 from jobs import LLAMA31_405B
-from measuring import Report, Table
+from measuring import Cell, Report, Table
 
 from planner.answers.api import solve_request
 from planner.question.options import SpaceOptions
@@ -123,7 +123,7 @@ def slope(name: str, rows: Sequence[dict[str, Any]], of: str) -> float:
 def measured(*, quick: bool) -> Report:
     """All tables, and the slopes."""
     report = Report(name="dimensions")
-    slopes = []
+    slopes: list[dict[str, Cell]] = []
     for name, rows in tables(quick=quick):
         report.tables.append(Table(title=f"Growth with {name}", rows=rows))
         fits = {of: slope(name, rows, of) for of in ("nodes", "CPU s", "peak MB")}

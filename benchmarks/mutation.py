@@ -1,45 +1,38 @@
-"""How many small mistakes in the code the tests notice that reach it.
+"""How many small mistakes in a package the tests of its own folder notice.
 
 Of all places that an operator of cosmic-ray can change, a stated seed draws some, and one change
-for each; annotations and docstrings are left out. A copy of the checkout is mutated: each mutant
-meets the tests that reach its line, the shortest first, until one fails or the CPU seconds for one
-mutant are over (`campaigns.mutants`). Killed: a test failed, or hung, that is took ten times as
-long as without the mutant and ten seconds more. Survived: none did, or none of those that the
-seconds were enough for, or no test reaches it.
+for each; annotations and docstrings are left out. Each mutant is written into a copy of the
+checkout, and the tests of its folder run until the first that fails, within CPU seconds of their
+own. Killed: a test failed. Survived: none did, or none of those that the seconds were enough for.
 
-`--checkout PATH` mutates another checkout; `--package` one of the packages alone, with the same
-mutants. It needs the extra `mutation`. Three hundred mutants take up to an hour of CPU.
+`--checkout PATH` mutates another checkout, also one of another layout; `--package` one of the
+packages alone, with the same mutants. It needs the extra `mutation`. A hundred mutants take up to
+100 minutes of CPU.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import measuring
-import pages
-from campaigns.mutants import FAILED, PLACE, SURVIVED
 from measuring import Report, Table
 
 HERE = Path(__file__).resolve().parents[1]
-PACKAGES: Mapping[str, tuple[str, ...]] = {
-    "solvers": ("tests/solvers",),
-    "planner/cost": ("tests/cost", "tests/schedules"),
-    "planner/search": ("tests/search", "tests/verification"),
-}
-"""What is mutated, and the tests that should notice: many others reach it too."""
+PACKAGES = {"planner/cost": "tests/cost", "planner/search": "tests/search"}
+"""What is mutated, and the tests that should notice."""
+_FAILED = (1, 2)  # exit statuses of pytest: tests failed, or could not be collected
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,106 +97,86 @@ def running(text: str) -> str:
     return ast.dump(tree)
 
 
-def tried(copy: Path, work: Mapping[str, Any], *files: str) -> subprocess.CompletedProcess[str]:
-    """A run of pytest on files of a copy, with work for its plugin."""
-    (copy / "work.json").write_text(json.dumps(work), encoding="utf-8")
-    paths = os.pathsep.join((str(copy), str(copy / "benchmarks")))
-    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1",
-                   PLACE: str(copy / "work.json")}  # fmt: skip
-    environment.pop("PYTHONSAFEPATH", None)
-    words = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "campaigns.mutants",
-             f"--basetemp={copy / 'temporary'}", *files)  # fmt: skip
-    return subprocess.run(
-        (sys.executable, *words), cwd=copy, env=environment, check=False, text=True,
-        stdout=subprocess.PIPE,
-    )  # fmt: skip
-
-
-def whole_module(copy: Path, mutant: Mapping[str, Any], found: Mapping[str, Any]) -> int:
-    """What the tests of a mutant end with that is no code of a function: it stands in its file."""
-    path, tests = copy / mutant["module"], found["tests"]
+def is_killed(copy: Path, mutant: Mutant, text: str, tests: str, seconds: int) -> bool:
+    """Whether the tests of a folder fail with a mutant in its place."""
+    path = copy / mutant.module
     original = path.read_text(encoding="utf-8")
-    path.write_text(mutant["text"], encoding="utf-8")
-    files = sorted({name.partition("::")[0] for name in tests})
+    path.write_text(text, encoding="utf-8")
     try:
-        return tried(copy, {"mutants": [], "seconds": 0, "only": tests}, *files).returncode
+        return outcome(copy, tests, seconds) in _FAILED
     finally:
         path.write_text(original, encoding="utf-8")
 
 
-def rows_of(
-    copy: Path, mutants: list[dict[str, Any]], tests: Sequence[str], seconds: float
-) -> Iterator[dict[str, measuring.Cell]]:
-    """A row per mutant; the tests of the copy run once before."""
-    done = tried(copy, {"mutants": mutants, "seconds": seconds}, *tests)
-    told = copy / "work.json.found"
-    measuring.require(done.returncode in (0, 5), f"pytest ended: {done.stdout[-2000:]}")
-    for line in told.read_text(encoding="utf-8").splitlines():
-        found = json.loads(line)
-        mutant, code = mutants[found["mutant"]], found["code"]
-        if code is None:
-            code = whole_module(copy, mutant, found) if found["tests"] else SURVIVED
-        row: dict[str, measuring.Cell] = {
-            "place": f"{mutant['module']}:{mutant['line']}", "change": mutant["operator"],
-            "tests that reach it": found["reached"], "tried": len(found["tests"]),
-            "killed": "no" if code == SURVIVED else "by a failure" if code >= FAILED else "it hung",
-        }  # fmt: skip
-        print(row, file=sys.stderr, flush=True)
-        yield row
+def outcome(copy: Path, tests: str, seconds: int) -> int:
+    """Exit status of pytest on a folder; negative where its CPU seconds ended it."""
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("PYTHONSAFEPATH", None)
+    words = ("-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", tests)
+    done = subprocess.run(
+        (sys.executable, *words),
+        cwd=copy,
+        env=environment,
+        preexec_fn=limited,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode > max(_FAILED):
+        raise SystemExit(
+            f"pytest {tests} ends with {done.returncode}, which is no outcome of tests"
+        )
+    return done.returncode
 
 
-def of_package(package: str, options: argparse.Namespace) -> list[dict[str, measuring.Cell]]:
+def score(package: str, tests: str, options: argparse.Namespace) -> list[dict[str, measuring.Cell]]:
     """A row per mutant of a package."""
-    count = max(1, options.mutants // len(PACKAGES))
-    mutants = [
-        {"module": mutant.module, "line": mutant.line, "text": text,
-         "operator": mutant.operator.removeprefix("core/")}
-        for mutant, text in drawn(options.checkout, package, count, options.seed)
-    ]  # fmt: skip
+    rows: list[dict[str, measuring.Cell]] = []
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         skipped = shutil.ignore_patterns(".git", "__pycache__", ".venv", "*.pyc")
         shutil.copytree(options.checkout, copy, ignore=skipped)
-        return [*rows_of(copy, mutants, PACKAGES[package], options.seconds)]
+        if outcome(copy, tests, options.seconds) in _FAILED:
+            raise SystemExit(f"{tests} fails without a mutant")
+        count = max(1, options.mutants // len(PACKAGES))
+        for mutant, text in drawn(options.checkout, package, count, options.seed):
+            killed = is_killed(copy, mutant, text, tests, options.seconds)
+            rows.append({
+                "place": f"{mutant.module}:{mutant.line}",
+                "change": mutant.operator.removeprefix("core/"),
+                "killed": "yes" if killed else "no",
+            })  # fmt: skip
+            print(f"{package}: {len(rows)} of {count}", rows[-1], file=sys.stderr, flush=True)
+    return rows
 
 
 def main() -> None:
-    """Draws mutants, tries each, and prints the score of each package and what survived."""
+    """Draws mutants, tests each, and prints the score of each package."""
     parser = measuring.parser(__doc__ or "", quick=True)
     parser.add_argument("--checkout", type=Path, default=HERE, help="what is mutated [this one]")
     parser.add_argument("--package", choices=PACKAGES, action="append", help="[all]")
-    parser.add_argument("--mutants", type=measuring.positive, default=300, help="of all packages")
+    parser.add_argument("--mutants", type=measuring.positive, default=100, help="of all packages")
     parser.add_argument("--seed", type=int, default=22)
-    parser.add_argument("--seconds", type=measuring.positive, default=30, help="of CPU, a mutant")
-    parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the score in the page")
+    parser.add_argument("--seconds", type=measuring.positive, default=60, help="of CPU, a mutant")
     options = parser.parse_args()
     options.checkout = options.checkout.resolve()
     if options.quick:
-        options.mutants, options.seconds = len(PACKAGES), 5
-    report, found = Report(name="mutation"), dict[str, list[dict[str, measuring.Cell]]]()
-    report.notes.append(f"Seed {options.seed}, {options.seconds} CPU s of tests each.")
-    for package in options.package or PACKAGES:
-        found[package] = of_package(package, options)
-        report.tables = [_scores(found)]
-        if options.write is not None:  # after each: all of them take hours on a busy machine
-            pages.put_report(options.write, "mutation", pages.measured_on(), report)
-    survivors = [row for rows in found.values() for row in rows if row["killed"] == "no"]
-    if survivors:
-        report.tables.append(Table(title="Survivors", rows=survivors))
-    measuring.show(report, options)
-
-
-def _scores(found: Mapping[str, list[dict[str, measuring.Cell]]]) -> Table:
+        options.mutants, options.seconds = len(PACKAGES), 60
+    report = Report(name="mutation")
     scores: list[dict[str, measuring.Cell]] = []
-    every = [row for rows in found.values() for row in rows]
-    for package, rows in {**found, "all": every}.items():
-        how = [row["killed"] for row in rows]
-        scores.append({
-            "package": package, "mutants": len(how), "a test failed": how.count("by a failure"),
-            "a test hung": how.count("it hung"), "survived": how.count("no"),
-            "killed, %": round(100 * (len(how) - how.count("no")) / max(1, len(how)), 1),
-        })  # fmt: skip
-    return Table(title="Mutants, each against the tests that reach its line", rows=scores)
+    for package in options.package or PACKAGES:
+        rows = score(package, PACKAGES[package], options)
+        killed = sum(row["killed"] == "yes" for row in rows)
+        scores.append({"package": package, "mutants": len(rows), "killed": killed,
+                       "score, %": 100 * killed / max(1, len(rows))})  # fmt: skip
+        report.tables.append(Table(title=f"Mutants of {package}", rows=rows))
+    report.tables.insert(0, Table(title="Noticed by the tests of its folder", rows=scores))
+    report.notes.append(f"Seed {options.seed}, {options.seconds} CPU s each.")
+    measuring.show(report, options)
 
 
 if __name__ == "__main__":
