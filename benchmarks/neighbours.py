@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import measuring
-from measuring import Cell, Report, Table
+from measuring import Report, Table
 from startup import program, run_once
 
 import planner
@@ -181,7 +181,7 @@ def measured(points: int, apart: int, *, quick: bool) -> Report:
     asked = studies(points, quick=quick)
     (name, first), *_ = asked.items()
     solved(first[:1], None)  # what is loaded with the first question
-    rows: list[dict[str, Cell]] = []
+    rows: list[dict[str, Any]] = []
     answers = dict[int, str]()
     for study, of_study in asked.items():
         row, found = row_of(study, of_study, 1 if rows else apart)
