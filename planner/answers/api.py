@@ -161,8 +161,7 @@ def solved(
         from planner.search.machines.joint import machines_of  # noqa: PLC0415  (start-up)
 
         machines = machines_of(request, options_of(request), limits, origin, deadline)
-        machines = replace(machines, session=session)
-        return solve_machines(machines, started, on_progress)
+        return solve_machines(replace(machines, session=session), started, on_progress)
     resolved = resolve(request, origin)
     allocation = _allocation(resolved, origin)
     if resolved.cost.assumptions.collectives != NCCL:

@@ -45,8 +45,8 @@ def plot(
     least: Annotated[
         str | None,
         option(
-            "Of points in one place the one with the least of this is drawn, of mfu, hfu, "
-            "tokens_per_s and share with the most (default: what the study minimizes).",
+            "Of points in one place the one with the least of this wins, of mfu, hfu, "
+            "tokens_per_s, share the most (default: what is minimized).",
             _WHAT,
         ),
     ] = None,
