@@ -93,10 +93,7 @@ def _no_constant(name: str) -> Any:
 
 
 def run(*words: object) -> Outcome:
-    """Runs `planner WORDS`, whatever it raises, in an empty folder that goes with what is in it.
-
-    Some commands write to a name of their own where they are told none.
-    """
+    """Runs `planner WORDS`, whatever it raises."""
     told = tuple(map(str, words))
     out, err = io.StringIO(), io.StringIO()
     before, code = sys.argv, 0
@@ -105,8 +102,7 @@ def run(*words: object) -> Outcome:
     try:
         with (
             contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _ended(),
-            warnings.catch_warnings(), tempfile.TemporaryDirectory() as scratch,
-            contextlib.chdir(scratch),
+            warnings.catch_warnings(),
         ):  # fmt: skip
             warnings.simplefilter("always")
             main()
@@ -147,3 +143,12 @@ def _ended() -> Iterator[None]:
 def filled(command: Sequence[str], **places: object) -> tuple[str, ...]:
     """A command with names in place of words in capitals."""
     return tuple(str(places[word]) if word in places else word for word in command)
+
+
+def run_apart(*words: object) -> Outcome:
+    """As `run`, in an empty folder that goes with what is in it.
+
+    Some commands write to a name of their own where they are told none.
+    """
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        return run(*words)

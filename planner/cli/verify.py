@@ -40,8 +40,6 @@ def verify(
       planner verify cert.json
 
       planner verify cert.json --every --json
-
-      planner verify proof.zip
     """
     from planner.base.files import read_bytes  # noqa: PLC0415  (not for --help)
     from planner.verification.checking import verify as checked  # noqa: PLC0415  (numpy)

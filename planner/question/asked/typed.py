@@ -198,8 +198,8 @@ class CommonFields(FeasibleFields, total=False):
     decided, proved over all meshes), or the layers of every chunk, e.g. 7,8*14,7 (8*14: 14 chunks
     of 8), of which the rest is decided. Default: uniform."""
     gap: float | str | None
-    """With uneven stages: stop when no plan can be better by more than this, e.g. 0.01 or 1%.
-    Default: proved optimal."""
+    """Stop when no plan can be better by more than this, e.g. 0.01 or 1% (uneven stages and pools;
+    uniform plans are always searched to the end). Default: proved optimal."""
     front_points: int | str | None
     """With uneven stages: at most so many time limits of the front, or all for the exact whole
     front. Default: 20."""
