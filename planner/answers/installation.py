@@ -6,6 +6,7 @@ the one that is kept in `small_job.json` (`benchmarks/small_job.py` writes it).
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -14,10 +15,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from frozen_records import dataclass
 from planner.base.version import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from planner.results.result import SolveResult
 
 _PACKAGES = (
     "numpy", "ortools", "networkx", "scipy", "pydantic", "typer", "rich", "ruamel.yaml",
@@ -169,11 +173,19 @@ def _databases() -> str | None:
     return None
 
 
+@functools.cache
+def _solved() -> SolveResult:
+    """The answer to the small job, which several checks look at."""
+    from planner.answers.api import solve  # noqa: PLC0415  (what is checked may not import)
+
+    return solve(**_SMALL_JOB)
+
+
 def _proof() -> str | None:
     """Solves a small job and reads its plan again."""
-    from planner.answers.api import evaluate, solve  # noqa: PLC0415  (what is checked may not import)
+    from planner.answers.api import evaluate  # noqa: PLC0415  (what is checked may not import)
 
-    answer = solve(**_SMALL_JOB)
+    answer = _solved()
     if answer.best is None or answer.status != "optimal" or answer.gap != 0.0:
         return f"status {answer.status}, gap {answer.gap}"
     again = evaluate(answer.best.plan, **_SMALL_JOB).result
@@ -188,10 +200,9 @@ def small_answer() -> dict[str, Any]:
     Raises:
         ValueError: There is no plan.
     """
-    from planner.answers.api import solve  # noqa: PLC0415  (what is checked may not import)
-    from planner.question.files.plan_text import plan_fields  # noqa: PLC0415
+    from planner.question.files.plan_text import plan_fields  # noqa: PLC0415  (numpy)
 
-    best = solve(**_SMALL_JOB).best
+    best = _solved().best
     if best is None:
         raise ValueError("the small job has no plan")
     return {
@@ -223,9 +234,7 @@ def _kept() -> str | None:
 
 def _sums() -> str | None:
     """Compares a step with the sum of its parts."""
-    from planner.answers.api import solve  # noqa: PLC0415  (what is checked may not import)
-
-    best = solve(**_SMALL_JOB).best
+    best = _solved().best
     if best is None:
         return "no plan"
     parts = sum(best.time_s.values())

@@ -138,7 +138,9 @@ class Outputs:
         """
         texts = self.texts(request, result)
         if self.certificate is not None and trail is not None and trail.has_nodes:
-            texts |= _certified(self.certificate, request, trail, result)
+            from planner.answers.files.proof import proof_of  # noqa: PLC0415  (few ask)
+
+            texts[self.certificate] = proof_of(self.certificate, request, trail, result)
         write_all(texts)
 
     def texts(self, request: Request, result: SolveResult) -> dict[Path, str | bytes]:
@@ -160,19 +162,6 @@ class Outputs:
         if result.front:
             texts |= {path: writer_for(path)(result) for path in self.pareto}
         return texts
-
-
-def _certified(
-    path: Path, request: Request, trail: Trail, result: SolveResult
-) -> dict[Path, str | bytes]:
-    """The proof by its file; none where stages differ and there is no plan."""
-    from planner.answers.files.certificate import ARCHIVE, certificate_text  # noqa: PLC0415  (few ask)
-
-    if path.suffix.lower() != ARCHIVE:
-        return {path: certificate_text(request, trail, result)}
-    from planner.answers.files.stage_proof import stage_proof  # noqa: PLC0415  (few ask)
-
-    return {path: stage_proof(request, trail, result)}
 
 
 def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:

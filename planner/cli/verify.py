@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -41,21 +40,12 @@ def verify(
 
       planner verify cert.json --every --json
     """
+    from planner.answers.files.proof import verified  # noqa: PLC0415  (numpy; not for --help)
     from planner.base.files import read_bytes  # noqa: PLC0415  (not for --help)
-    from planner.verification.checking import verify as checked  # noqa: PLC0415  (numpy)
     from planner.verification.document import LARGEST_BYTES  # noqa: PLC0415  (pydantic)
 
     content = read_bytes(certificate, LARGEST_BYTES)
-    if content.startswith(b"PK"):  # an archive
-        from planner.verification.stages.checking import verify_stages  # noqa: PLC0415  (few ask)
-
-        found = verify_stages(content, str(certificate))
-        if every and found.verified:
-            from planner.answers.files.stage_proof import solved_again  # noqa: PLC0415  (few ask)
-
-            found = replace(found, fault=solved_again(content, str(certificate)))
-    else:
-        found = checked(content, str(certificate), every=every)
+    found = verified(content, str(certificate), every=every)
     if as_json:
         print_json(found.to_dict())
     else:

@@ -79,21 +79,24 @@ def clocks_per_operation(
         _choice(steps, seconds, one, base, mixed) for seconds, one in zip(times, found, strict=True)
     )
     asked = times.index(switching_s)
+    clocks, ends = _clocks(steps, base)
     answer = OperationClocks(
         operations=len(steps.stage),
         limit_s=limit_s,
         per_stage_j=base.cost,
-        per_stage_bound_j=min(stages.bound, base.cost),
+        per_stage_bound_j=min(max(stages.bound, mixed.bound), base.cost),
         per_stage=tuple(steps.clocks[_first_levels(steps, base)].tolist()),
         choices=choices,
         switching_s=switching_s,
         front=front,
-        **_clocks(steps, base),
+        clocks=clocks,
+        ends=ends,
         orders=steps.orders,
     )
     if not answer.worth:
         return answer
-    return replace(answer, **_clocks(steps, found[asked]))  # type: ignore[arg-type]
+    clocks, ends = _clocks(steps, found[asked])
+    return replace(answer, clocks=clocks, ends=ends)
 
 
 def _per_stage(steps: StepOperations, limit_s: float) -> Levels:
@@ -203,7 +206,7 @@ def _first_levels(steps: StepOperations, found: Levels) -> IntArray:
     return np.asarray(found.shares.argmax(axis=1)[steps.of_pass[:, 0]])
 
 
-def _clocks(steps: StepOperations, found: Levels) -> dict[str, FloatArray]:
-    """The clocks of passes and optimizers."""
+def _clocks(steps: StepOperations, found: Levels) -> tuple[FloatArray, FloatArray]:
+    """(pp, k) clocks of passes, and (pp,) of optimizers."""
     clocks = steps.clocks[found.shares.argmax(axis=1)]
-    return {"clocks": clocks[steps.of_pass], "ends": clocks[steps.optimizers]}
+    return clocks[steps.of_pass], clocks[steps.optimizers]
