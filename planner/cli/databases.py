@@ -108,6 +108,16 @@ def _guarded(field: str, name: str, load: Callable[[str], Any]) -> Any:
         raise InputError(record_mistakes(field, name, error)) from error
 
 
+def _check_shown(*, sources: bool, as_json: bool) -> None:
+    """Refuses to say sources where nothing is printed.
+
+    Raises:
+        InputError: They are asked for, and only a file is.
+    """
+    if sources and not as_json:
+        raise InputError("sources: has no effect with --output; the file has them: leave one out")
+
+
 def _write(field: str, name: str, output: Path, text_of: Callable[[str], str]) -> None:
     """Writes the file of a record.
 
@@ -178,8 +188,10 @@ def show_model(
 
     model = _guarded("model", name, models_db.load_model)
     if output is not None:
+        _check_shown(sources=sources, as_json=as_json)
         _write("model", name, output, models_db.record_text)
-        return
+        if not as_json:
+            return
     rows = _guarded("model", name, models_db.describe)
     extra = {"title": model.title, "aliases": list(model.aliases)}
     print_record(model.name, list(rows), sources=sources, as_json=as_json, extra=extra)
@@ -276,8 +288,10 @@ def show_hardware(
     import hardware_db  # noqa: PLC0415  (not for --help)
 
     if output is not None:
+        _check_shown(sources=sources, as_json=as_json)
         _write("hardware", name, output, hardware_db.record_text)
-        return
+        if not as_json:
+            return
     rows = _guarded("hardware", name, hardware_db.describe)
     record = _hardware_record(name)
     extra = {"title": record.title}

@@ -152,3 +152,18 @@ def test_a_signal_unwinds_the_program(name: str, tmp_path: Path) -> None:
     assert done.returncode == 128 + getattr(signal, name), done.stderr
     assert "Traceback" not in done.stderr
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".planner-")]
+
+
+@each("database, name", [("models", "llama3-8b"), ("hardware", "h100-sxm5-80")])
+def test_a_record_that_is_written_is_shown_as_json_too(
+    database: str, name: str, tmp_path: Path
+) -> None:
+    """`--json` printed nothing beside `-o`, and `--sources` was ignored."""
+    path = tmp_path / "mine.yaml"
+    shown = planner(database, "show", name, "--json")
+    written = planner(database, "show", name, "--json", "-o", path)
+    assert written.document == shown.document
+    assert path.is_file()
+    (line,) = refused(database, "show", name, "--sources", "-o", tmp_path / "other.yaml")
+    assert line.endswith("sources: has no effect with --output; the file has them: leave one out")
+    assert not (tmp_path / "other.yaml").exists()
