@@ -105,6 +105,7 @@ TREE: Tree = [
             {"JSON of checks and databases": "json-evidence.md"},
         ]},
         {"Records": ["<records>"]}, {"Support": "support.md"}, {"Reliability": "reliability.md"},
+        {"Every command": "reliability/commands.md"},
         {"Migration": "migration.md"}, "changelog.md",
     ]},
     {"Extending": [
