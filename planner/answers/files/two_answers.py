@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any
 
 from frozen_records import dataclass
@@ -81,12 +81,8 @@ class TwoAnswers(Shown):
                 "statuses": list(self.statuses),
                 "objectives": list(self.objectives),
                 "change": self.change,
-                "reasons": [_plain(one) for one in self.reasons],
-                "changes": [_plain(one) for one in self.changes],
+                "reasons": [asdict(one) for one in self.reasons],
+                "changes": [asdict(one) for one in self.changes],
                 "parts_s": {name: list(both) for name, both in self.parts_s.items()},
             }
         )
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    return {one.name: getattr(record, one.name) for one in fields(record)}
