@@ -192,7 +192,7 @@ def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
         return _found(key, request_from(fields), session)
     except InputError as error:
         status, reason = "refused", str(error)
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, MemoryError):  # alone it may have room
         raise
     except BaseException as error:  # a bug: the other points of the study are not to be lost by it
         status, reason = "failed", f"{type(error).__name__}: {error}"

@@ -1,8 +1,10 @@
 """Keys: the same question has the same one, whatever its names; another has another."""
 
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.cases import each
 
 from planner.question.request import request_from
@@ -61,3 +63,25 @@ def test_the_version_is_that_of_what_answers() -> None:
               "hardware_db/data/chips/")  # fmt: skip
     assert [name for name in files if name.startswith(others) or "__pycache__" in name] == [kept]
     assert answering_version().startswith("0.1.0+")
+
+
+def test_packages_that_add_to_the_planner_are_part_of_the_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not what is beside them; a file of theirs that changed counts."""
+
+    def version(name: str, group: str, digest: str) -> str:
+        folder = tmp_path / f"{name}-1.0.dist-info"
+        folder.mkdir(exist_ok=True)
+        (folder / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n", encoding="utf-8")
+        points = f"[{group}]\nacme = acme:Acme\n"
+        (folder / "entry_points.txt").write_text(points, encoding="utf-8")
+        (folder / "RECORD").write_text(f"acme.py,sha256={digest},10\n", encoding="utf-8")
+        monkeypatch.setattr(keys, "distributions", lambda: [PathDistribution(folder)])
+        return answering_version.__wrapped__()
+
+    beside = version("other", "pytest11", "a")
+    first = version("acme", "planner.frameworks", "a")
+    assert first != beside
+    assert version("acme", "planner.frameworks", "b") != first
+    assert version("other", "pytest11", "b") == beside

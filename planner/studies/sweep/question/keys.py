@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterator, Mapping
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ _LENGTH = 12
 _NOT_ANSWERING = ("cli", "report", "studies")
 """Rooms of `planner` that no answer depends on, but for what says which of it is kept."""
 _KEPT = "studies/sweep/kept.py"
+_EXTENDED = "planner."
+"""What the groups begin with to which other packages add: frameworks, schedules, objectives."""
 _RECORDS = ("chips", "clusters")
 """Folders of `hardware_db` whose files are part of the questions that name them."""
 
@@ -127,12 +130,18 @@ def _digest(content: bytes) -> str:
 
 @functools.cache
 def answering_version() -> str:
-    """`0.1.0+4f1c...`: this program's version, and the digest of all that its answers depend on."""
+    """`0.1.0+4f1c...`: this program's version, and the digest of all that its answers depend on.
+
+    That is its own code and constants, and the packages that add frameworks, schedules or
+    objectives, as they were installed.
+    """
     digest = hashlib.sha256()
     for name, path in _answering():
         content = path.read_bytes()
         digest.update(f"{name}:{len(content)}\n".encode())
         digest.update(content)
+    for said in sorted(map(_extension, distributions())):
+        digest.update(said.encode())
     return f"{__version__}+{digest.hexdigest()[:_LENGTH]}"
 
 
@@ -146,6 +155,14 @@ def _answering() -> Iterator[tuple[str, Path]]:
             name = path.relative_to(root).as_posix()
             if _counts(root.name, name) and path.is_file():
                 yield f"{root.name}/{name}", path
+
+
+def _extension(package: Distribution) -> str:
+    """A package that adds to the planner, with the digests of its files; empty: it does not."""
+    if not any(point.group.startswith(_EXTENDED) for point in package.entry_points):
+        return ""
+    files = [f"{file}:{file.hash.value}" for file in package.files or () if file.hash is not None]
+    return "\n".join([f"{package.name} {package.version}", *sorted(files), ""])
 
 
 def _counts(package: str, name: str) -> bool:
