@@ -3,15 +3,15 @@
     python web/build.py -o app && python benchmarks/browser.py app
 
 Chromium (as `tests/browser` finds it) opens the page anew for each run: its first paint, the time
-and the CPU seconds of all its processes until the planner is ready, and those of questions, one after
-the other on one page. Beside them stands the CPU time of the same questions in one process of this
-machine that has loaded the planner: the first is asked there twice, and the second time counts, as
-what is loaded at the first question belongs to the boot of the page. Medians are printed.
+and the CPU seconds of all its processes until the planner is ready, and those of questions, one
+after the other on one page. Beside them stands the CPU time of the same questions in one process of
+this machine that has loaded the planner: the first is asked there once before, as what is loaded
+with the first question belongs to the boot of the page. Medians are printed.
 """
 
 from __future__ import annotations
 
-import argparse
+import math
 import os
 import shutil
 import statistics
@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -100,15 +101,20 @@ def visit(address: str) -> dict[str, tuple[float, float]]:
         page = browser.new_context().new_page()
         page.set_default_timeout(WAIT_MS)
 
-        def ready() -> None:
+        def opened() -> None:
+            page.goto(address)
             page.get_by_text("Ready.", exact=True).wait_for()
 
-        found = {"ready": timed(browser, lambda: (page.goto(address), ready()))}
-        painted_s = page.evaluate(PAINTED) / 1e3
-        found = {"first paint": (painted_s, float("nan"))} | found
+        ready = timed(browser, opened)
+        found = {"first paint": (page.evaluate(PAINTED) / 1e3, math.nan), "ready": ready}
         for name, fields in QUESTIONS.items():
-            found[name] = timed(browser, lambda fields=fields: asked(page, fields))  # type: ignore[misc]
+            found[name] = timed(browser, partial(asked, page, fields))
     return found
+
+
+def answered(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The document of an answer."""
+    return planner.solve(**fields).to_dict()
 
 
 def native(runs: int) -> dict[str, float]:
@@ -116,8 +122,9 @@ def native(runs: int) -> dict[str, float]:
     planner.solve(**QUESTIONS["llama2-13b on 4,096"])
     return {
         name: statistics.median(
-            measuring.cpu_seconds(lambda fields=fields: planner.solve(**fields).to_dict(), runs)  # type: ignore[misc]
-            .seconds
+            measuring.cpu_seconds(
+                lambda fields=fields: planner.solve(**fields).to_dict(), runs
+            ).seconds  # type: ignore[misc]
         )
         for name, fields in QUESTIONS.items()
     }
@@ -139,7 +146,7 @@ def main() -> None:
         rows.append({
             "what": name,
             "s": seconds,
-            "CPU s of the browser": None if spent != spent else spent,
+            "CPU s of the browser": None if math.isnan(spent) else spent,
             "CPU s here": known,
             "times as much": None if known is None else spent / known,
         })  # fmt: skip

@@ -3,11 +3,12 @@
     python benchmarks/study_faults.py
     python benchmarks/study_faults.py --only clocks,scheduler
 
-Each row is one fault, made in earnest while real commands run: a file system that is full or cannot
-be written to (mounted for it, which needs root), locks, damage, a scheduler that is killed and comes
-back a minute later, clocks that are set, memory that runs out. Printed are the line that the command
-says, its exit code, how many answers are stored then, and what the same command does once the fault
-is gone. Its answers are compared, each, with those of a study that nothing disturbed.
+Each row is one fault, made in earnest while real commands run: a file system that is full or
+cannot be written to (mounted for it, which needs root), locks, damage, a scheduler that is killed
+and comes back a minute later, clocks that are set, memory that runs out. Printed are the line that
+the command says, its exit code, how many answers are stored then, and what the same command does
+once the fault is gone. Its answers are compared, each, with those of a study that nothing
+disturbed.
 `--points 10000 --only undisturbed` compares two studies of so many points, one of them killed.
 """
 
@@ -17,6 +18,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -41,16 +43,18 @@ STORE, STUDY = "study.db", "study.yaml"
 CHIPS, OBJECTIVES = (8, 16, 32, 64), ("time", "energy")
 STUDY_TEXT = """
 job:
-  {{model: gpt3-125m, hardware: h100-sxm5-80, clocks: false, axes: dp, runnable_in: any, fix: {{micro_batch: ["1"],
-   recompute: [none], sharding: [zero1], schedule: ["1f1b"]}}}}
+  {{model: gpt3-125m, hardware: h100-sxm5-80, clocks: false, axes: dp, runnable_in: any,
+   fix: {{micro_batch: ["1"], recompute: [none], sharding: [zero1], schedule: ["1f1b"]}}}}
 cross:
   batch_tokens: {{from: 131072, to: {most}, step: 131072}}
   chips: {chips}
   objective: {objectives}
 """
+PROCESS = re.compile(r"process \d+(?: \(\w+\))? on host \S+?(?=[;)]|$)")
 LOOK_S, LONG_S = 0.1, 600.0
 AWAY_S, LOCKED_S = 60.0, 40.0
 FULL_BYTES, ROOMY = 1_000_000, "size=512m"
+NO_MEMORY = 64 * 2**20  # bytes of address space, of which a worker has far more by then
 JUMPED = '''"""Clocks of a process that are set by the number of seconds in a file."""
 import pathlib, time
 _file, _time, _time_ns = pathlib.Path({file!r}), time.time, time.time_ns
@@ -115,6 +119,7 @@ class Place:
         _, errors = command.communicate(timeout=LONG_S)
         lines = [line for line in errors.splitlines() if line.startswith("error:")]
         said = lines[-1].removeprefix("error: ") if lines else ""
+        said = PROCESS.sub("process 4711 on host node3", said)
         return Tried(command.returncode, said, answers(self.store))
 
     def reached(self, command: subprocess.Popen[str], share: float) -> None:
@@ -153,7 +158,7 @@ def mounted(folder: Path, options: str) -> Iterator[None]:
 
 def _mount(folder: Path, *words: str) -> None:
     try:
-        done = subprocess.run(["mount", *words, str(folder)], capture_output=True, text=True)
+        done = subprocess.run(["mount", *words, str(folder)], check=False, capture_output=True)
     except OSError as error:
         raise NotPossibleError("no file system can be mounted") from error
     if done.returncode:
@@ -280,13 +285,16 @@ def clocks(place: Place) -> Tried:
 
 
 def memory(place: Place) -> Tried:
-    """Each worker may get no more memory than it has, until it has died of that."""
+    """Each worker that is there may get no more memory; others come once they are of no use."""
     command = place.started()
     place.reached(command, 0.3)
-    for worker in workers_of(command.pid):
-        size = int(Path(f"/proc/{worker}/statm").read_text(encoding="ascii").split()[0])
-        limit = str(size * os.sysconf("SC_PAGE_SIZE"))
-        subprocess.run(["prlimit", "--pid", str(worker), f"--as={limit}"], check=True)
+    first = {*workers_of(command.pid)}
+    for worker in first:
+        subprocess.run(["prlimit", "--pid", str(worker), f"--as={NO_MEMORY}"], check=True)
+    while not {*workers_of(command.pid)} - first:
+        if command.poll() is not None:
+            raise SystemExit("error: no worker ran out of memory")
+        time.sleep(LOOK_S)
     return place.ended(command)
 
 
