@@ -3,12 +3,12 @@
 Every study crosses axes for one model on one cluster; its points are solved in one warm process,
 each alone and with one `planner.Session`, some at a time in turn. The answers of both are compared:
 status, best plan with its figures, bound, gap, and front. The first study varies what people ask
-about: batch, sequence, chips and a price. Some of its points are solved in five shuffled orders
-too, each with a session of its own, and some as commands; `--alone 5` solves a fifth of them alone,
-spread over the study, and all with a session. In the second study nothing but the job varies, so
-that each point has a search of its own. Some answers are read whole: what is told of
-wider choices, of plans beside the best and of reasons is worked out when it is read, which a study
-does not do. The ratios are of CPU seconds, garbage collection included.
+about: batch, sequence, chips and a price. Some of its points (`--shuffled`) are solved in five
+shuffled orders too, each with a session of its own, and some as commands; `--alone 5` solves a
+fifth of them alone, spread over the study, and all with a session. In the second study nothing but
+the job varies, so that each point has a search of its own. Some answers are read whole: what is
+told of wider choices, of plans beside the best and of reasons is worked out when it is read, which
+a study does not do. The ratios are of CPU seconds, garbage collection included.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CHIPS = (256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 SEQUENCES = tuple(tokens * 2**10 for tokens in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48))
 BATCHES = tuple(3 * tokens * 2**20 for tokens in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16))
 PRICES = tuple(0.04 + 0.02 * step for step in range(10))
-ORDERS, SHUFFLED, COMMANDS, READ = 5, 50, 5, 10
+ORDERS, COMMANDS, READ = 5, 5, 10
 TIMES_LESS = 2.0
 _IN_TURN = 20  # points that are solved alone, then with a session
 _RUN = {"price_per_chip_hour": 2, "train_tokens": 1e12}
@@ -149,9 +149,9 @@ def row_of(name: str, points: list[Point], apart: int = 1) -> tuple[dict[str, An
     }, answers
 
 
-def in_orders(points: list[Point], answers: dict[int, str]) -> list[dict[str, Any]]:
+def in_orders(points: list[Point], answers: dict[int, str], most: int) -> list[dict[str, Any]]:
     """A row per shuffled order of some points, whose answers are those of the points alone."""
-    rows, every = [], [*answers][:: max(len(answers) // SHUFFLED, 1)]
+    rows, every = [], [*answers][:: max(len(answers) // most, 1)]
     for order in range(1, ORDERS + 1):
         places = random.Random(order).sample(every, len(every))
         spent, found = solved((points[at] for at in places), planner.Session())
@@ -175,7 +175,7 @@ def command_s(points: list[Point], count: int) -> float:
     return spent / count
 
 
-def measured(points: int, apart: int, *, quick: bool) -> Report:
+def measured(points: int, apart: int, shuffled: int, *, quick: bool) -> Report:
     """A row per study, the orders of the first, and its commands."""
     report = Report(name="neighbours")
     asked = studies(points, quick=quick)
@@ -189,7 +189,7 @@ def measured(points: int, apart: int, *, quick: bool) -> Report:
         answers = answers or found
     report.tables.append(Table(title="CPU per point in one warm process", rows=rows))
     report.tables.append(
-        Table(title=f"{name}: shuffled, with a session", rows=in_orders(first, answers))
+        Table(title=f"{name}: shuffled, with a session", rows=in_orders(first, answers, shuffled))
     )
     command = command_s(first, 1 if quick else COMMANDS)
     some = first[:: max(len(first) // (1 if quick else READ), 1)]
@@ -222,9 +222,13 @@ def main() -> int:
     parser.add_argument(
         "--alone", type=measuring.positive, default=1, help="one in so many of the first [1]"
     )
+    parser.add_argument(
+        "--shuffled", type=measuring.positive, default=50, help="points of each order [50]"
+    )
     options: argparse.Namespace = parser.parse_args()
     points = 6 if options.quick else options.points
-    measuring.show(measured(points, options.alone, quick=options.quick), options)
+    report = measured(points, options.alone, options.shuffled, quick=options.quick)
+    measuring.show(report, options)
     return 0
 
 

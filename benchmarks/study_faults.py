@@ -399,16 +399,13 @@ def chosen(text: str) -> list[Fault]:
 
 def main() -> None:
     """Makes each fault and prints the table."""
-    parser = measuring.parser(__doc__ or "", quick=True)
+    parser = measuring.parser(__doc__ or "")
     parser.add_argument("--points", type=measuring.positive, default=1000)
     parser.add_argument("--only", type=chosen, default=list(FAULTS.values()), metavar="NAMES",
                         help=f"of {', '.join(FAULTS)}")  # fmt: skip
     options = parser.parse_args()
-    faults, points = options.only, options.points
-    if options.quick:
-        faults, points = [FAULTS["twice"]], 200
-    wanted = undisturbed(points)
-    rows = [row_of(fault, points, wanted) for fault in faults]
+    wanted = undisturbed(options.points)
+    rows = [row_of(fault, options.points, wanted) for fault in options.only]
     title = f"A study of {len(wanted):,} real solves on {WORKERS} workers"
     measuring.show(Report(name="study_faults", tables=[Table(title=title, rows=rows)]), options)
 
