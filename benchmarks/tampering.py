@@ -190,7 +190,10 @@ def _claim(document: Document, rng: random.Random) -> None:
 
 def _question(document: Document, rng: random.Random) -> None:
     question = document["question"]
-    name = rng.choice(("model", "chips", "seq_len", "batch_tokens", "precision", "max_memory"))
+    names = ("model", "chips", "seq_len", "batch_tokens", "precision", "max_memory")
+    if document["claim"]["status"] == "infeasible":
+        names = ("model",)  # of the others the proof that nothing fits would be true as well
+    name = rng.choice(names)
     others = {
         "model": _other(question["model"], ["llama3-8b", "llama2-7b", "llama2-13b"], rng),
         "chips": 2 * int(question["chips"]),
