@@ -77,7 +77,7 @@ def _fits(fleet: Fleet, schedule: Schedule) -> bool:
         for step in range(run.start, run.end):
             held[at, step] = held.get((at, step), 0) + int(choices.units[run.choice])
             drawn[at, step] = drawn.get((at, step), 0) + int(choices.power[run.choice])
-        several = fleet.jobs.segments[run.job] > 1
+        several = sum(other.job == run.job for other in schedule) > 1
         money += int(choices.step_money[run.choice]) * run.steps if several else 0
         money += 0 if several else int(choices.money[run.choice])
     total: dict[int, int] = {}

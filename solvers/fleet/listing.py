@@ -47,14 +47,14 @@ class Board:
         choices, at = self.fleet.choices, int(self.fleet.choices.cluster[run.choice])
         self.units[at, run.start : run.end] += times * int(choices.units[run.choice])
         self.power[at, run.start : run.end] += times * int(choices.power[run.choice])
-        self.money += times * int(self.windows.money[run.choice])
+        self.money += times * int(choices.money[run.choice])
         self.late += times * int(self.windows.late[run.choice, run.start])
 
     def best(self, job: int, cost: Floats) -> Run | None:
         """The cheapest pair of a job that fits; of equal ones, the one that ends first."""
         fleet, rows = self.fleet, self.rows[job]
         if fleet.money != UNLIMITED:
-            rows = rows[self.windows.money[rows] <= fleet.money - self.money]
+            rows = rows[fleet.choices.money[rows] <= fleet.money - self.money]
         if not len(rows):
             return None
         fits = self.windows.fitting(rows, self.units, self.power)

@@ -122,7 +122,8 @@ def _floor(fleet: Fleet) -> Floats:
         share = choices.step_value[rows] / choices.rate[rows]
         earliest = int(jobs.release[job]) + math.ceil(jobs.work[job] / choices.rate[rows].max())
         late = max(0, earliest - int(jobs.deadline[job])) * int(jobs.weight[job])
-        floor[job] = float(jobs.work[job]) * float(share.min()) * (1 - _EXACT) + late
+        in_steps = float(jobs.work[job]) * float(share.min()) * (1 - _EXACT)
+        floor[job] = min(in_steps, float(choices.value[rows].min())) + late
     return floor
 
 
@@ -154,7 +155,7 @@ def _moved(windows: Windows, prices: Prices, pairs: tuple[Ints, Ints], length: f
     everywhere = (power.sum(axis=0) - fleet.total_power) * (fleet.total_power != UNLIMITED)
     limited = (fleet.power != UNLIMITED)[:, None]
     power = np.where(limited, power - fleet.power[:, None], 0.0)
-    money = float(windows.money[rows[used]].sum() - fleet.money) * (fleet.money != UNLIMITED)
+    money = float(choices.money[rows[used]].sum() - fleet.money) * (fleet.money != UNLIMITED)
     late = float(windows.late[rows[used], starts[used]].sum() - fleet.most_late)
     late *= fleet.most_late != UNLIMITED
     slopes = {

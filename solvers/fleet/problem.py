@@ -7,11 +7,13 @@
                nor do all jobs draw more power, or cost more money, than there is.
 
 A job with several segments may change its choice on its cluster, without a pause: in each step it
-does `rate_c` of its work, and loses `lost_c` where a segment other than its first begins.
+does `rate_c` of its work, and loses `lost_c` where a segment other than its first begins. In one
+segment it costs and adds what its choice does as a whole, in several what each of their steps does.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -34,7 +36,8 @@ class Choices:
         units, power: (c,) what it holds and draws meanwhile.
         money, value: (c,) what it costs, and what it adds to the objective.
         rate, lost: (c,) of jobs with several segments: work per step, and work lost at a change.
-        step_money, step_value: (c,) of jobs with several segments: money and value of a step.
+        step_money, step_value: (c,) of jobs in more than one segment: money and value of a step;
+            over `steps` no less than `money` and `value`.
     """
 
     job: Ints
@@ -171,10 +174,14 @@ def objective_of(fleet: Fleet, schedule: Schedule) -> int:
 
 def values_of(fleet: Fleet, schedule: Schedule) -> int:
     """The values of what is chosen, without lateness."""
+    return _sum(schedule, fleet.choices.value, fleet.choices.step_value)
+
+
+def _sum(schedule: Schedule, whole: Ints, of_step: Ints) -> int:
+    """Of jobs in one segment what their choices have, of others what their steps have."""
+    segments = Counter(run.job for run in schedule)
     return sum(
-        int(fleet.choices.step_value[run.choice]) * run.steps
-        if fleet.jobs.segments[run.job] > 1
-        else int(fleet.choices.value[run.choice])
+        int(whole[run.choice]) if segments[run.job] == 1 else int(of_step[run.choice]) * run.steps
         for run in schedule
     )
 
@@ -190,12 +197,7 @@ def lateness_of(fleet: Fleet, schedule: Schedule) -> int:
 
 def money_of(fleet: Fleet, schedule: Schedule) -> int:
     """What a schedule costs."""
-    return sum(
-        int(fleet.choices.step_money[run.choice]) * run.steps
-        if fleet.jobs.segments[run.job] > 1
-        else int(fleet.choices.money[run.choice])
-        for run in schedule
-    )
+    return _sum(schedule, fleet.choices.money, fleet.choices.step_money)
 
 
 def used(fleet: Fleet, schedule: Schedule) -> tuple[Ints, Ints]:

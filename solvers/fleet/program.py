@@ -31,13 +31,17 @@ class Variables:
         taken: (segment, choice) to whether it is taken.
         start, length, end: (job, segment) to those of it.
         late: Of each job, steps.
-        terms: The objective, and money, as lists of (factor, variable).
+        whole, stepped: Choice of a job with several segments to whether it runs in one of them,
+            and to the steps of its first segment where it runs in several.
+        held: (job, cluster) to whether a job with several segments runs there.
     """
 
     taken: dict[tuple[int, int], Any] = field(default_factory=dict)
     start: dict[tuple[int, int], Any] = field(default_factory=dict)
     length: dict[tuple[int, int], Any] = field(default_factory=dict)
     end: dict[tuple[int, int], Any] = field(default_factory=dict)
+    whole: dict[int, Any] = field(default_factory=dict)
+    stepped: dict[int, Any] = field(default_factory=dict)
     held: dict[tuple[int, int], Any] = field(default_factory=dict)
     late: dict[int, Any] = field(default_factory=dict)
 
@@ -101,8 +105,9 @@ class Program:
         start = self.model.new_int_var(release, max(release, latest), "")
         work: list[Any] = []
         before = None
+        second = self.model.new_bool_var("")
         for segment in range(int(self.fleet.jobs.segments[job])):
-            used = self.model.new_bool_var("")
+            used = second if segment == 1 else self.model.new_bool_var("")
             if before is None:
                 self.model.add(used == 1)
             else:
@@ -110,8 +115,22 @@ class Program:
             end = self._segment(job, segment, rows, start, used, work)
             start, before = end, used
         self.model.add(sum(work) >= int(self.fleet.jobs.work[job]))
+        self._first_counted(job, rows, second)
         self._on_one_cluster(job, rows)
         self._late(job, start)
+
+    def _first_counted(self, job: int, rows: Sequence[int], second: Any) -> None:
+        """What the first segment counts: its choice as a whole where no second one follows it."""
+        model, (release, latest) = self.model, self._ends(job)
+        for row in rows:
+            taken, length = self.vars.taken[0, row], self.vars.length[0, row]
+            whole = model.new_bool_var("")
+            model.add_bool_and(taken, second.negated()).only_enforce_if(whole)
+            model.add_bool_or(taken.negated(), second, whole)
+            stepped = model.new_int_var(0, max(0, latest - release), "")
+            model.add(stepped == length).only_enforce_if(second)
+            model.add(stepped == 0).only_enforce_if(second.negated())
+            self.vars.whole[row], self.vars.stepped[row] = whole, stepped
 
     def _segment(
         self, job: int, segment: int, rows: Sequence[int], start: Any, used: Any, work: list[Any]
@@ -226,10 +245,13 @@ class Program:
     def _per_choice(self, whole: Ints, of_step: Ints) -> Iterator[Any]:
         """Terms of a sum over what is chosen."""
         for (segment, row), one in self.vars.taken.items():
-            if self.fleet.jobs.segments[self.fleet.choices.job[row]] > 1:
+            if row not in self.vars.whole:
+                yield int(whole[row]) * one
+            elif segment:
                 yield int(of_step[row]) * self.vars.length[segment, row]
             else:
-                yield int(whole[row]) * one
+                yield int(whole[row]) * self.vars.whole[row]
+                yield int(of_step[row]) * self.vars.stepped[row]
 
     def _weighted_lateness(self) -> Any:
         weight = self.fleet.jobs.weight

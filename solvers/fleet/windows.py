@@ -54,14 +54,11 @@ class Windows:
         ends = starts + choices.steps[:, None]
         last = np.minimum(fleet.horizon, jobs.latest)[choices.job]
         release = jobs.release[choices.job]
-        plain = jobs.segments[choices.job] == 1
-        self.value: Ints = np.where(plain, choices.value, choices.step_value * choices.steps)
-        self.money: Ints = np.where(plain, choices.money, choices.step_money * choices.steps)
         self.allowed: Bools = (starts >= release[:, None]) & (ends <= last[:, None])
         self.ends: Ints = np.minimum(ends, fleet.horizon)
         over = np.maximum(0, ends - jobs.deadline[choices.job][:, None])
         self.late: Ints = over * jobs.weight[choices.job][:, None]
-        own = (self.value[:, None] + self.late).astype(np.float64)
+        own = (choices.value[:, None] + self.late).astype(np.float64)
         self.own: Floats = np.where(self.allowed, own, np.inf)
         self.first: Ints = np.flatnonzero(np.diff(choices.job, prepend=-1))
 
@@ -84,13 +81,13 @@ class Windows:
         several = jobs.segments[choices.job] > 1
         late = np.maximum(0, fleet.horizon - jobs.deadline) * jobs.weight
         longest = choices.step_value * fleet.horizon + late[choices.job]
-        worst = np.where(several, longest, whole)
+        worst = np.where(several, np.maximum(longest, whole), whole)
         return math.ceil(float(np.maximum.reduceat(worst, self.first).sum()))
 
     def priced(self, prices: Prices) -> Floats:
         """(c, t) what each pair costs at these prices; infinite where it is not allowed."""
         fleet, choices = self.fleet, self.fleet.choices
-        cost = self.own + prices.money * self.money[:, None]
+        cost = self.own + prices.money * choices.money[:, None]
         if prices.late:
             cost = cost + prices.late * self.late
         cost += choices.units[:, None] * self._windows(prices.units)

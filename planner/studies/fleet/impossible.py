@@ -11,6 +11,7 @@ from planner.studies.fleet.program import MONEY, POWER_W
 from planner.studies.fleet.question import FleetQuestion
 from solvers.fleet import changes as least
 from solvers.fleet.changes import Least
+from solvers.fleet.listing import fits_alone
 from solvers.fleet.problem import UNLIMITED, Fleet
 
 
@@ -52,7 +53,12 @@ def _alone(question: FleetQuestion, program: Fleet) -> Iterator[str]:
     jobs, choices, day = program.jobs, program.choices, question.grid_s / DAY_S
     for at, task in enumerate(question.tasks):
         rows = program.rows_of(at)
-        end = int(jobs.release[at] + choices.steps[rows].min())
+        within = rows[fits_alone(program)[rows]]
+        if not len(within):
+            least_w = float(choices.power[rows].min()) * POWER_W
+            yield f"{task.name}: alone it draws {show_watts(least_w)} at least, more than max_power"
+            continue
+        end = int(jobs.release[at] + choices.steps[within].min())
         last = min(program.horizon, int(jobs.latest[at]))
         if end > last:
             what = "its deadline" if jobs.latest[at] < program.horizon else "the last day"
@@ -60,13 +66,6 @@ def _alone(question: FleetQuestion, program: Fleet) -> Iterator[str]:
                 f"{task.name}: alone on all chips it ends on day {end * day:.4g} at the earliest, "
                 f"after {what} ({last * day:.4g})"
             )
-        limit = program.power[choices.cluster[rows]]
-        over = (limit != UNLIMITED) & (choices.power[rows] > limit)
-        if program.total_power != UNLIMITED:
-            over |= choices.power[rows] > program.total_power
-        if over.all():
-            least_w = float(choices.power[rows].min()) * POWER_W
-            yield f"{task.name}: alone it draws {show_watts(least_w)} at least, more than max_power"
 
 
 Row = tuple[str, Callable[[], Least | None], Callable[[int], tuple[str, float]]]

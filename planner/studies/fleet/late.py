@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-
-import numpy as np
 
 from planner.base.units import DAY_S
 from planner.studies.fleet.answer import Bought, Late
-from planner.studies.fleet.choices import Choice
 from planner.studies.fleet.question import FleetQuestion
+from solvers.fleet.listing import fits_alone
 from solvers.fleet.problem import Fleet, Schedule
 from solvers.fleet.solving import solve
 from solvers.solution import Status
@@ -21,7 +19,6 @@ _MOST = 3
 
 def whys(
     question: FleetQuestion,
-    choices: Sequence[Choice],
     program: Fleet,
     schedule: Schedule,
     seconds: float,
@@ -30,7 +27,6 @@ def whys(
 
     Args:
         question: The fleet.
-        choices: Of all jobs.
         program: Its arrays, with their objective.
         schedule: The answer.
         seconds: Wall time of each search for what a change buys.
@@ -41,7 +37,7 @@ def whys(
     return tuple(
         Late(
             job=question.tasks[job].name,
-            alone_day=_alone(question, choices, job),
+            alone_day=_alone(question, program, job),
             waits_for=tuple(_waits_for(question, program, schedule, job)),
             bought=tuple(_bought(question, program, schedule, job, seconds, known)),
         )
@@ -56,11 +52,11 @@ def _late_steps(program: Fleet, schedule: Schedule) -> dict[int, int]:
     return {job: steps for job, steps in late.items() if steps > 0}
 
 
-def _alone(question: FleetQuestion, choices: Sequence[Choice], job: int) -> float:
-    """The earliest day on which a job can end."""
-    fastest = min(one.days for one in choices if one.task == job)
-    steps = np.ceil(fastest * DAY_S / question.grid_s * (1 - 1e-9))
-    return float(question.tasks[job].release + steps) * question.grid_s / DAY_S
+def _alone(question: FleetQuestion, program: Fleet, job: int) -> float:
+    """The earliest day on which a job can end within the limits on chips and power."""
+    rows = program.rows_of(job)
+    steps = program.choices.steps[rows[fits_alone(program)[rows]]].min()
+    return float(program.jobs.release[job] + steps) * question.grid_s / DAY_S
 
 
 def _waits_for(

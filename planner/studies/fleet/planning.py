@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,10 @@ from planner.base.progress import NotedProgress
 from planner.base.units import DAY_S
 from planner.studies.fleet.answer import FleetResult
 from planner.studies.fleet.choices import Choice, Found
-from planner.studies.fleet.form import ENERGY, LATENESS
+from planner.studies.fleet.form import LATENESS
 from planner.studies.fleet.impossible import smallest_changes
 from planner.studies.fleet.late import whys
-from planner.studies.fleet.program import MONEY, SCALE, by_second, program_of, second_of
+from planner.studies.fleet.program import by_second, program_of, second_of, unit_of
 from planner.studies.fleet.question import FleetQuestion
 from planner.studies.fleet.rows import cluster_rows, job_rows, totals_of
 from solvers.fleet.listing import first_come
@@ -58,7 +58,9 @@ def plan_fleet(
     _say(on_progress, "a schedule")
     program = program_of(question, found.choices, hard=not question.counts_lateness)
     solution = solve_program(program, seconds=effort.seconds, gap=effort.gap)
-    base = replace(base, status=solution.status.value, **_values(question, solution))
+    base = replace(
+        base, status=solution.status.value, **_values(unit_of(question, found.choices), solution)
+    )
     if solution.status is Status.INFEASIBLE:
         _say(on_progress, "what would make it possible")
         reasons, changes = smallest_changes(question, found.choices, program, effort.seconds)
@@ -70,7 +72,7 @@ def plan_fleet(
     base = replace(base, **second)
     done = _with_schedule(base, question, found.choices, program, schedule)
     _say(on_progress, "why jobs are late")
-    late = whys(question, found.choices, program, schedule, effort.seconds / 4)
+    late = whys(question, program, schedule, effort.seconds / 4)
     return replace(done, late=late, seconds=time.perf_counter() - started)
 
 
@@ -105,22 +107,15 @@ def _without_plan(question: FleetQuestion, found: Found) -> list[str]:
     return lines
 
 
-def _values(question: FleetQuestion, solution: Solution[Schedule]) -> dict[str, Any]:
+def _values(unit: float, solution: Solution[Schedule]) -> dict[str, Any]:
     """Value, bound and gap in the unit of the objective."""
     if solution.decision is None:
         return {}
-    unit = unit_of(question)
     return {
         "objective": solution.objective * unit,
         "bound": solution.bound * unit,
         "gap": solution.gap,
     }
-
-
-def unit_of(question: FleetQuestion) -> float:
-    """What one of the whole numbers of the objective is."""
-    units: Mapping[str, float] = {ENERGY: 1.0, LATENESS: question.grid_s / DAY_S, "cost": MONEY}
-    return units.get(question.objective, 1.0 / SCALE)
 
 
 def _second(

@@ -1,7 +1,8 @@
 """The fleet as arrays of whole numbers, and what their units are.
 
-Money is in hundredths, energy in kWh, power in steps of 100 W; needs are rounded up and limits
-down, so that what the arrays allow is allowed. Times are steps of the grid, rounded up.
+Money is in hundredths, energy in Wh, power in steps of 100 W; needs are rounded up and limits
+down, so that what the arrays allow is allowed. Times are steps of the grid, rounded up. What is
+weighted has a unit of its own, of which the largest sum has some 10^12.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from solvers.fleet.problem import UNLIMITED, Choices, Fleet, Ints, Jobs
 
 POWER_W = 100.0
 MONEY = 0.01
-SCALE = 100.0
-"""Of the objectives `cost` and `weighted`: hundredths, as money."""
+ENERGY_KWH = 1e-3
+_UNITS = {COST: MONEY, ENERGY: ENERGY_KWH}
+_WEIGHTED_MOST = 1e12
 _WORK = 10**9
 _LARGEST = 2.0**52
 _LONGEST = 1e12
@@ -41,7 +43,7 @@ def program_of(question: FleetQuestion, choices: Sequence[Choice], *, hard: bool
         hard: Whether deadlines have to be held.
     """
     return Fleet(
-        jobs=_jobs(question, hard=hard),
+        jobs=_jobs(question, unit_of(question, choices), hard=hard),
         choices=_rows(question, choices, question.objective),
         units=np.array([site.units for site in question.sites], dtype=np.int64),
         power=np.array([_limit(site.form.max_power, POWER_W) for site in question.sites]),
@@ -55,14 +57,34 @@ def _limit(value: float | None, unit: float) -> int:
     return UNLIMITED if value is None else math.floor(value / unit * (1 + _EXACT))
 
 
-def _jobs(question: FleetQuestion, *, hard: bool) -> Jobs:
+def unit_of(question: FleetQuestion, choices: Sequence[Choice]) -> float:
+    """What one of the whole numbers of the objective is: of money, kWh, days late, or weighted."""
+    if question.objective != WEIGHTED:
+        return _UNITS.get(question.objective, question.grid_s / DAY_S)
+    values = _values(question, choices, WEIGHTED)
+    values[_steps(question, choices) > question.steps] = 0.0  # no schedule has them
+    most = np.zeros(len(question.tasks))
+    np.maximum.at(most, np.array([one.task for one in choices], dtype=np.int64), values)
+    most += _late_steps(question) * question.steps
+    return float(most.sum()) / _WEIGHTED_MOST or 1.0
+
+
+def _late_steps(question: FleetQuestion) -> Floats:
+    """(j,) what a step of lateness of each job adds to the objective."""
+    counted = [one.form.priority if one.deadline is not None else 0 for one in question.tasks]
+    of_day = question.weights.lateness if question.objective == WEIGHTED else 1.0
+    return np.array(counted) * of_day * (question.grid_s / DAY_S) * question.counts_lateness
+
+
+def _steps(question: FleetQuestion, choices: Sequence[Choice]) -> Floats:
+    """(c,) steps of the grid that each choice runs, before they are rounded."""
+    return np.array([one.days for one in choices]) * DAY_S / question.grid_s
+
+
+def _jobs(question: FleetQuestion, unit: float, *, hard: bool) -> Jobs:
     tasks, steps = question.tasks, question.steps
     deadline = np.array([steps if one.deadline is None else one.deadline for one in tasks])
-    priority = np.array([one.form.priority if one.deadline is not None else 0 for one in tasks])
-    day = 1.0
-    if question.objective == WEIGHTED:
-        day = question.weights.lateness * SCALE * question.grid_s / DAY_S
-    weight = np.rint(priority * day) if question.counts_lateness else np.zeros(len(tasks))
+    weight = np.rint(_late_steps(question) / unit)
     _check_small("weights", weight * steps, len(tasks))
     return Jobs(
         release=np.array([one.release for one in tasks], dtype=np.int64),
@@ -75,11 +97,12 @@ def _jobs(question: FleetQuestion, *, hard: bool) -> Jobs:
 
 
 def _rows(question: FleetQuestion, choices: Sequence[Choice], objective: str) -> Choices:
-    steps = np.array([one.days for one in choices]) * DAY_S / question.grid_s
+    steps = _steps(question, choices)
     usable = steps <= question.steps
     steps = np.clip(steps, _SHORTEST, _LONGEST)  # the most: far beyond the last step of any grid
     money = np.array([one.money or 0.0 for one in choices]) / MONEY
-    value = _values(question, choices, objective)
+    unit = unit_of(question, choices) if objective == question.objective else _UNITS[objective]
+    value = _values(question, choices, objective) / unit
     _check_small("price_per_chip_hour", money[usable], len(question.tasks))
     _check_small("weights", value[usable], len(question.tasks))
     money, value = np.minimum(money, _LARGEST), np.minimum(value, _LARGEST)
@@ -93,11 +116,11 @@ def _rows(question: FleetQuestion, choices: Sequence[Choice], objective: str) ->
         units=np.array([one.units for one in choices], dtype=np.int64),
         power=_up(np.array([one.power_w for one in choices]) / POWER_W),
         money=_up(money),
-        value=np.rint(value).astype(np.int64),
+        value=_up(value),
         rate=rate,
         lost=_up(rate * restart),
         step_money=_up(money / steps),
-        step_value=np.rint(value / steps).astype(np.int64),
+        step_value=_up(value / steps),
     )
 
 
@@ -123,16 +146,15 @@ def _restart_steps(question: FleetQuestion, choice: Choice) -> float:
 
 
 def _values(question: FleetQuestion, choices: Sequence[Choice], objective: str) -> Floats:
-    """(c,) what each choice adds to an objective beside lateness."""
-    money = np.array([one.money or 0.0 for one in choices]) / MONEY
+    """(c,) what each choice adds to an objective beside lateness, in money, kWh or weighted."""
+    money = np.array([one.money or 0.0 for one in choices])
     energy = np.array([one.energy_kwh for one in choices])
     if objective == COST:
         return money
     if objective == ENERGY:
         return energy
     if objective == WEIGHTED:
-        weights = question.weights
-        return weights.cost * money * MONEY * SCALE + weights.energy * energy * SCALE
+        return question.weights.cost * money + question.weights.energy * energy
     return np.zeros(len(choices))
 
 

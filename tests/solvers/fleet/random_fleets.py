@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from solvers.fleet.problem import UNLIMITED, Choices, Fleet, Jobs
@@ -27,9 +29,14 @@ def random_fleet(seed: int) -> Fleet:
     choices = Choices(
         job=of, cluster=cluster, steps=steps, units=rng.integers(1, 5, rows),
         power=rng.integers(0, 6, rows), money=rng.integers(0, 20, rows),
-        value=rng.integers(0, 30, rows), rate=rate, lost=rng.integers(0, 4, rows),
+        value=rng.integers(0, 30, rows), rate=rate, lost=rng.integers(0, 4, rows) // 2,
         step_money=rng.integers(0, 6, rows), step_value=rng.integers(0, 8, rows),
     )  # fmt: skip
+    several_of = segments[of] > 1  # a whole run takes no more than its steps do, often less
+    less = np.random.default_rng(seed).integers(0, 2, rows) * (seed % 3)
+    money = np.where(several_of, np.maximum(0, choices.step_money * steps - less), choices.money)
+    value = np.where(several_of, np.maximum(0, choices.step_value * steps - less), choices.value)
+    choices = replace(choices, money=money, value=value)
     units = rng.integers(4, 8, clusters)
     power = np.where(limited, rng.integers(5, 11, clusters), UNLIMITED)
     if twins:
