@@ -161,7 +161,8 @@ def test_what_pools_cannot_be_is_refused(flags: tuple[str, ...], line: str | Non
 
 
 NO_PLAN = {
-    "memory": (("--max-memory", "800MB"), "of the 800 MB that may be filled on each",
+    "memory": (("--max-memory", "800MB", "--fix", "pp=2"),
+               "of the 800 MB that may be filled on each",
                "--max-memory"),
     "max-step-time": (("--max-step-time", "1ms"), "the fastest plan on the pools takes",
                       "--max-step-time"),

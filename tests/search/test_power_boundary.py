@@ -180,7 +180,14 @@ def test_machines_are_held_to_the_boundary() -> None:
 
 
 @each("boundary", BOUNDARIES)
-@each("machines", [{}, {"pes": [66, 132]}, {"layout": "uneven"}])
+@each(
+    "machines",
+    [
+        {},
+        {"pes": [66, 132]},
+        {"layout": "uneven", "fix": {"micro_batch": [1], "recompute": ["none"]}},
+    ],
+)
 def test_the_watts_that_are_said_to_be_enough_are(boundary: str, machines: dict[str, Any]) -> None:
     asked = {**SMALL, **machines, "axes": ["dp"], "power_boundary": boundary}
     none = planner.solve(**asked, max_power=900, chips_exact=True)

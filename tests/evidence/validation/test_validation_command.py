@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from cli.command import planner, refused
 from support.cases import each
+from tables_once import failures
 
 from planner.evidence.power.caps import cap_table
 from planner.evidence.power.clocks import SWEPT, clock_table
 from planner.evidence.power.power import power_table
 from planner.evidence.validation import answer
 from planner.evidence.validation.answer import Validation, validate
-from planner.evidence.validation.failures import failures_table
 from planner.report.tables import validation_tables as view
 
 ROOT = Path(__file__).parents[3]
@@ -161,15 +161,15 @@ def test_a_picture_is_written(
 def tables_once() -> Iterator[None]:
     """Tables that commands print in several forms are made once for all of them."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("failures_table", "energy_tables"):
-            patch.setattr(answer, name, cache(getattr(answer, name)))
+        patch.setattr(answer, "failures_table", failures)
+        patch.setattr(answer, "energy_tables", cache(answer.energy_tables))
         yield
 
 
 @pytest.mark.usefixtures("tables_once")
 def test_failures_and_energy_are_those_of_their_tables() -> None:
     document = planner("validate", "--what", "failures", "--json").document["failures"]
-    found = failures_table()
+    found = failures()
     assert document["risk"]["default"] == found.risk.default
     assert len(document["risk"]["refused_runs"]) == len(found.risk.refused_runs) > 100
     assert [row["limit_gib"] for row in document["margins"]] == [

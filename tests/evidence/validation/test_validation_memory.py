@@ -5,6 +5,7 @@ from statistics import fmean
 
 import numpy as np
 import pytest
+import tables_once
 from support.cases import each
 
 from planner.base.units import GIB
@@ -13,7 +14,7 @@ from planner.cost.memory.risk import HEADROOM_SHARE, SLOWDOWN, SPREADS
 from planner.evidence.csvfile import published
 from planner.evidence.runs.partly import partly_said
 from planner.evidence.runs.rows import later_stages, run_of
-from planner.evidence.validation.failures import MARGINS, MODES, FailuresTable, failures_table
+from planner.evidence.validation.failures import MARGINS, MODES, FailuresTable
 from planner.evidence.validation.memory import (
     MemoryErrors,
     MemoryRow,
@@ -38,7 +39,7 @@ def errors(found: tuple[list[MemoryRow], dict[str, str]]) -> dict[str, MemoryErr
 
 @pytest.fixture(scope="module")
 def failures() -> FailuresTable:
-    return failures_table()
+    return tables_once.failures()
 
 
 @each(

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import date
+from functools import cache
 from importlib.metadata import version as version_of
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,13 +49,6 @@ def folder_of(version: str) -> str | None:
     if not folder or not Path(folder, "torchtitan").is_dir():
         pytest.skip(f"{FOLDERS[version]} names no checkout of torchtitan {version}")
     return folder
-
-
-@pytest.fixture(autouse=True)
-def _there(request: pytest.FixtureRequest) -> None:
-    """Skips tests of a version that is not there before anything is drawn for them."""
-    if "version" in request.fixturenames:
-        folder_of(request.getfixturevalue("version"))
 
 
 def ask(version: str, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -139,15 +133,23 @@ def test_models_have_the_parameters_of_torchtitan(version: str) -> None:
     assert len(flavors) >= len(FLAVORS) // 2
 
 
+@cache
+def random_plans() -> list[tuple[Case, Plan]]:
+    """Plans of four cases and jobs like them, the same for every version."""
+    names = ("dense-sharded", "uneven", "latent-experts", "dense-hybrid")
+    cases = [replace(CASES[name], framework="torchtitan") for name in names]
+    found = [runnable(TARGET, case, count=25, seed=3) for case in cases]
+    return [(one, plan) for plans in found for one, plan, _ in plans]
+
+
 @each("version", TARGET.versions)
 def test_random_plans_are_accepted(version: str) -> None:
+    folder_of(version)  # skips before plans are drawn
     kept = []
-    for name in ("dense-sharded", "uneven", "latent-experts", "dense-hybrid"):
-        case = replace(CASES[name], framework="torchtitan")
-        for one, plan, _ in runnable(TARGET, case, count=25, seed=3):
-            export = export_plan(one.cost(), plan, TARGET, version, allow_lossy=True)
-            if not export.unsupported:
-                kept.append((one, export))
+    for one, plan in random_plans():
+        export = export_plan(one.cost(), plan, TARGET, version, allow_lossy=True)
+        if not export.unsupported:
+            kept.append((one, export))
     answers = ask(version, [question(export, one.plan) for one, export in kept])
     assert len(kept) >= 40
     for (one, _), found in zip(kept, answers, strict=True):

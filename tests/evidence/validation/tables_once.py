@@ -1,0 +1,7 @@
+"""Tables of published runs that several tests look at, made once in a process."""
+
+from functools import cache
+
+from planner.evidence.validation.failures import failures_table
+
+failures = cache(failures_table)
