@@ -40,6 +40,11 @@ QUESTIONS: dict[str, dict[str, Any]] = {
         "model": "llama3.1-405b", "hardware": "h100-sxm5-80", "chips": 16384
     },
 }  # fmt: skip
+GOALS = (
+    ("first paint", "s", 1.0),
+    ("ready", "CPU s of the browser", 8.0),
+    ("llama2-13b on 4,096", "times as much", 3.0),
+)
 PAINTED = """() => new Promise((done) => {
   const seen = () => performance.getEntriesByName("first-contentful-paint")[0];
   const look = () => seen() ? done(seen().startTime) : setTimeout(look, 20);
@@ -147,7 +152,12 @@ def main() -> None:
             "times as much": None if known is None else spent / known,
         })  # fmt: skip
     title = f"Median of {options.runs} visits"
-    measuring.show(Report(name="browser", tables=[Table(title=title, rows=rows)]), options)
+    report = Report(name="browser", tables=[Table(title=title, rows=rows)])
+    for name, column, most in GOALS:
+        (value,) = (row[column] for row in rows if row["what"] == name)
+        met = "met" if value <= most else "missed"
+        report.notes.append(f"{name}, {column}: at most {most:g}: {met}.")
+    measuring.show(report, options)
 
 
 if __name__ == "__main__":

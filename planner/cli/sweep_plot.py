@@ -90,7 +90,8 @@ def plot(
         rows = [list(row) for row in chart.rows]
         print_json(stamped({"title": picture.title, "columns": chart.header, "rows": rows}))
         return
-    print_view(picture_view(chart.title, chart.header, chart.rows))
+    title = f"{chart.title}; {chart.subtitle}" if chart.subtitle else chart.title
+    print_view(picture_view(title, chart.header, chart.rows))
 
 
 class _Asked:
@@ -159,6 +160,11 @@ class _Asked:
         ]
         if self.kind == "map" and self.color is None:
             problems.append("color: is missing; a map colours who wins, e.g. --color best.mesh.tp")
+        if self.kind == "map" and self.color in (self.x, self.y):
+            problems.append(
+                f"color: {self.color} is an axis of this map, where each cell would win itself; "
+                f"put another column there, e.g. --{'x' if self.color == self.x else 'y'} chips"
+            )
         if problems:
             raise InputError("\n".join(problems))
 
@@ -176,6 +182,8 @@ class _Asked:
         from planner.report.charts.sweep_map import map_picture  # noqa: PLC0415
         from planner.studies.sweep.winners import minimized  # noqa: PLC0415
 
+        if not rows:
+            raise InputError("where: no point has an answer that fulfils the conditions")
         x, y, least = self.x or "", self.y or "", self.least or minimized(rows)
         if self.kind == "map":
             return map_picture(rows, x, y, self.color or "", least)

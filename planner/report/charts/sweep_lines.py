@@ -22,6 +22,7 @@ from planner.report.tables.sweep import column_words, value_words
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.winners import (
+    chosen_over,
     front,
     groups_of,
     number,
@@ -65,17 +66,19 @@ def line_picture(rows: Sequence[Row], x: str, y: str, color: str | None, least: 
     header = tuple(dict.fromkeys((*names, y, least, "plan")))
     chart = Chart(
         title=(
-            best_words(y)
+            best_words(y, rows)
             if y == least
-            else f"{column_words(y)} of the point with the {best_words(least)}"
+            else f"{column_words(y)} of the point with the {best_words(least, rows)}"
         ),
+        subtitle=chosen_over(rows, names),
         x=across,
         y=_scaled(y, [*values, *(end for pair in ends if pair for end in pair)]),
         marks=tuple(_lines(known, looks, y)),
         legend=keys_of(looks, color, "dot") if color else (),
         notes=("bars: 80 % interval",) if any(ends) else (),
         description="; ".join(
-            f"{value_words(x, cell(row, x))}: {value_words(y, cell(row, y))}"
+            f"{', '.join(value_words(name, cell(row, name)) for name in reversed(names))}: "
+            f"{value_words(y, cell(row, y))}"
             for _, row, _ in known[:_FEW]
         ),
         header=header,

@@ -11,7 +11,7 @@ from planner.report.drawing.chart import HATCHES, SHAPES, TONES, Axis, Key
 from planner.report.tables.sweep import column_words, value_words
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
-from planner.studies.sweep.winners import order, sign
+from planner.studies.sweep.winners import noun_of, order, sign
 
 MOST_GROUPS = len(TONES) - 1
 _MARGIN = 0.05
@@ -94,9 +94,10 @@ def places(values: Sequence[Any], name: str) -> tuple[dict[Any, float], Axis]:
     return {value: float(at + 1) for at, value in enumerate(there)}, beside(name, there)
 
 
-def best_words(name: str) -> str:
-    """`least step time (s)`, `most mfu`: the better end of a figure."""
-    return f"{'least' if sign(name) > 0 else 'most'} {column_words(name)}"
+def best_words(name: str, rows: Sequence[Row] = ()) -> str:
+    """`least step time (s)`, `most mfu`: the better end of a figure, of some points."""
+    words = noun_of(rows) if name == "value" else column_words(name)
+    return f"{'least' if sign(name) > 0 else 'most'} {words}"
 
 
 def cells_of(row: Row, names: Sequence[str]) -> tuple[str, ...]:

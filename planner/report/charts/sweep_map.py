@@ -20,7 +20,7 @@ from planner.report.drawing.chart import Bar, Chart, Key, Mark, Picture
 from planner.report.tables.sweep import column_words, value_words
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
-from planner.studies.sweep.winners import groups_of, order, winners
+from planner.studies.sweep.winners import chosen_over, groups_of, order, winners
 
 _NONE, _TO_DO = "no plan fits", "not solved yet"
 _HATCHES = {_NONE: "cross", _TO_DO: ""}
@@ -64,7 +64,8 @@ def map_picture(rows: Sequence[Row], x: str, y: str, color: str, least: str) -> 
                 marks.append(_cell((at + 1, up + 1), won, look, least, (x, y), words))
     header = tuple(dict.fromkeys((y, x, color, least, "plan")))
     chart = Chart(
-        title=f"{column_words(color)} of the point with the {best_words(least)}",
+        title=f"{column_words(color)} of the point with the {best_words(least, rows)}",
+        subtitle=chosen_over(rows, (x, y, color)),
         x=beside(x, across),
         y=beside(y, down),
         marks=tuple(marks),

@@ -34,7 +34,10 @@ def _plan(row: Row) -> str | None:
     words = [mesh_words(best), best["sharding"], f"micro-batch {best['micro_batch']}"]
     if best["recompute"] != "none":
         words.append(f"recompute {best['recompute']}")
-    return ", ".join(filter(None, [*words, clock_words(best)]))
+    words.append(clock_words(best))
+    if best.get("chips", asked := row.asked.get("chips")) != asked and asked is not None:
+        words.append(f"on {best['chips']:,} chips")
+    return ", ".join(filter(None, words))
 
 
 _OWN: dict[str, Cell] = {
@@ -94,6 +97,8 @@ def checked(names: Sequence[str], there: Sequence[str], what: str = "columns") -
             found.append(plain)
         else:
             hint = did_you_mean(plain, there) or "; the first ones are " + ", ".join(there[:12])
+            if what == "where" and plain.isidentifier():
+                hint = f"; a text stands in quotes: '{plain}'{hint}"
             problems.append(f"{what}: {shown(name)} is no column of this store{hint}")
     if problems or not found:
         raise InputError("\n".join(problems) or f"{what}: none is named")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from planner.base.errors import InputError
 from planner.base.messages import shown
+from planner.objectives import OBJECTIVES
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
 
@@ -78,6 +79,27 @@ def _check_alike(one: Row, other: Row) -> None:
             f"least: points minimize {' and '.join(sorted(kinds))}, which cannot be compared; "
             "name one figure, e.g. --least best.step_time_s"
         )
+
+
+def noun_of(rows: Iterable[Row]) -> str:
+    """What `value` is of points that all minimize the same: `money per step`."""
+    kinds = {(row.answer.get("objective_name"), row.asked.get("price_per_chip_hour") is not None)
+             for row in rows if row.answer.get("best")}  # fmt: skip
+    names = {str(name) for name, _ in kinds}
+    if len(names) != 1 or (name := names.pop()) not in OBJECTIVES:
+        return "value"
+    return OBJECTIVES[name].priced(1.0 if all(priced for _, priced in kinds) else None).noun
+
+
+def chosen_over(rows: Iterable[Row], shown: Sequence[str]) -> str:
+    """`the best over model`: axes that vary beside those that are shown; empty: none does."""
+    values: dict[tuple[Any, ...], set[str]] = {}
+    for row in rows:
+        place = tuple(cell(row, name) for name in shown)
+        for name in row.axes:
+            values.setdefault((name, place), set()).add(str(cell(row, name)))
+    several = dict.fromkeys(name for (name, _), there in values.items() if len(there) > 1)
+    return f"in each place the best over {' and '.join(several)}" if several else ""
 
 
 _MORE_IS_BETTER = ("mfu", "hfu", "tokens_per_s", "share")

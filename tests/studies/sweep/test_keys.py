@@ -70,18 +70,23 @@ def test_packages_that_add_to_the_planner_are_part_of_the_version(
 ) -> None:
     """Not what is beside them; a file of theirs that changed counts."""
 
-    def version(name: str, group: str, digest: str) -> str:
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def version(name: str, group: str, content: str) -> str:
         folder = tmp_path / f"{name}-1.0.dist-info"
         folder.mkdir(exist_ok=True)
         (folder / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n", encoding="utf-8")
-        points = f"[{group}]\nacme = acme:Acme\n"
+        points = f"[{group}]\nacme = {name}_of_test.plans:Acme\n"
         (folder / "entry_points.txt").write_text(points, encoding="utf-8")
-        (folder / "RECORD").write_text(f"acme.py,sha256={digest},10\n", encoding="utf-8")
+        package = tmp_path / f"{name}_of_test"
+        package.mkdir(exist_ok=True)
+        (package / "__init__.py").touch()
+        (package / "plans.py").write_text(content, encoding="utf-8")
         monkeypatch.setattr(keys, "distributions", lambda: [PathDistribution(folder)])
         return answering_version.__wrapped__()
 
-    beside = version("other", "pytest11", "a")
-    first = version("acme", "planner.frameworks", "a")
+    beside = version("other", "pytest11", "a = 1")
+    first = version("acme", "planner.frameworks", "a = 1")
     assert first != beside
-    assert version("acme", "planner.frameworks", "b") != first
-    assert version("other", "pytest11", "b") == beside
+    assert version("acme", "planner.frameworks", "a = 2") != first
+    assert version("other", "pytest11", "a = 2") == beside

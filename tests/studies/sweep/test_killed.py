@@ -50,7 +50,7 @@ def test_answers_go_through_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_client_of_the_user_solves_as_one_call_does(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     job: Any = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False}
-    with distributed.Client(processes=False, dashboard_address=None, n_workers=1,
+    with distributed.Client(processes=False, dashboard_address="127.0.0.1:0", n_workers=1,
                             threads_per_worker=1) as client:  # fmt: skip
         study = planner.sweep({"chips": [8, 9, 16]}, client=client, store=tmp_path / "s.db", **job)
         assert client.status == "running"

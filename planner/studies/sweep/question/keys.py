@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import Distribution, distributions
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,17 @@ import frozen_records
 import hardware_db
 import models_db
 import solvers
+import strict_yaml
+from hardware_db import HardwareError
 from hardware_db.loading import cluster_parts
+from models_db import ModelError
 from models_db.loading import model_data
 from planner.base import version
+from planner.base.errors import InputError
 from planner.base.files import is_file, names_a_file, read_bytes
 from planner.base.jsonfile import digest_of
 from planner.base.version import __version__
+from planner.question.records import record_mistakes
 from planner.question.request import Request
 from planner.studies.sweep.question.study import Study
 
@@ -51,7 +57,7 @@ class Keys:
             request: The question; it has been checked.
 
         Raises:
-            InputError, HardwareError, ModelError: A record or file that it names cannot be read.
+            InputError: A record or file that it names cannot be read.
         """
         fields = request.model_dump(mode="json")
         named = {name: self._content(name, value) for name, value in fields.items()}
@@ -90,7 +96,11 @@ class Keys:
     def _record(self, kind: str, name: str) -> str:
         found: str | None = self._contents.get((kind, name))
         if found is None:
-            found = digest_of({"record": _with_files(_record_of(kind, name), Path(name).parent)})
+            try:
+                content = _record_of(kind, name)
+            except (HardwareError, ModelError) as error:
+                raise InputError(record_mistakes(kind, name, error)) from error
+            found = digest_of({"record": _with_files(content, Path(name).parent)})
             self._contents[kind, name] = found
         return found
 
@@ -133,7 +143,7 @@ def answering_version() -> str:
     """`0.1.0+4f1c...`: this program's version, and the digest of all that its answers depend on.
 
     That is its own code and constants, and the packages that add frameworks, schedules or
-    objectives, as they were installed.
+    objectives, as they are there.
     """
     digest = hashlib.sha256()
     for name, path in _answering():
@@ -148,7 +158,7 @@ def answering_version() -> str:
 def _answering() -> Iterator[tuple[str, Path]]:
     """The files that answers depend on, but for the records of chips, clusters and models."""
     roots = [Path(version.__file__).parents[1]]
-    for package in (solvers, frozen_records, hardware_db, models_db):
+    for package in (solvers, frozen_records, strict_yaml, hardware_db, models_db):
         roots.append(Path(str(package.__file__)).parent)
     for root in roots:
         for path in sorted(root.rglob("*")):
@@ -158,11 +168,23 @@ def _answering() -> Iterator[tuple[str, Path]]:
 
 
 def _extension(package: Distribution) -> str:
-    """A package that adds to the planner, with the digests of its files; empty: it does not."""
-    if not any(point.group.startswith(_EXTENDED) for point in package.entry_points):
+    """A package that adds to the planner, with the contents of its modules; empty: it does not."""
+    points = [point for point in package.entry_points if point.group.startswith(_EXTENDED)]
+    if not points:
         return ""
-    files = [f"{file}:{file.hash.value}" for file in package.files or () if file.hash is not None]
-    return "\n".join([f"{package.name} {package.version}", *sorted(files), ""])
+    modules = {point.module.partition(".")[0] for point in points}
+    contents = [_digest(path.read_bytes()) for path in _modules(modules)]
+    return "\n".join([f"{package.name} {package.version}", *contents, ""])
+
+
+def _modules(names: Iterable[str]) -> Iterator[Path]:
+    """The Python files of modules and packages, wherever they are installed."""
+    for name in sorted(names):
+        spec = find_spec(name)
+        if spec is None or spec.origin is None:
+            continue
+        path = Path(spec.origin)
+        yield from sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
 
 
 def _counts(package: str, name: str) -> bool:

@@ -216,7 +216,8 @@ class Engine:
         ours, theirs = answering_version(), {one.version for one in results} or {""}
         if theirs != {ours}:
             raise UnfinishedError(
-                f"workers: run planner {min(theirs)}, and this is {ours}; install the same there"
+                f"workers: run planner {min(theirs - {ours})}, and this is {ours}; install it "
+                "there too"
             )
         self._store.add(results)
         log(__name__, INFO, "stored", results=len(results), cpu_s=sum(one.cpu_s for one in results))

@@ -80,6 +80,8 @@ def _kept(store: Store) -> str:
         counts = store.counts(answering_version())
     except PlannerError:  # it is the store that cannot be used
         return "what was stored stays"
+    if not counts.points:
+        return "nothing is stored yet"
     return f"{counts.done:,} of {counts.points:,} points are stored"
 
 
