@@ -11,8 +11,10 @@ from support.cases import each
 
 from cli.command import planner, refused
 from planner.answers import sweeping
+from planner.report.charts.sweep_looks import best_words
 from planner.report.charts.sweep_map import map_picture
 from planner.studies.sweep.answer import opened
+from planner.studies.sweep.columns import cell
 from planner.studies.sweep.question.keys import answering_version
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.running import workers
@@ -190,6 +192,25 @@ def rows_without_answers() -> list[Row]:
     ]
 
 
+def test_pictures_name_what_is_minimized_and_what_they_are_the_best_over(store: Path) -> None:
+    rows = list(opened(store).rows())
+    picture = map_picture(rows, "chips", "batch_tokens", "status", "value")
+    (chart,) = picture.charts
+    assert chart.title == "status of the point with the least step time"
+    assert chart.subtitle == "in each place the best over hardware"
+    minimized, price = {"objective_name": "money"}, {"price_per_chip_hour": 2.0}
+    money = [row._replace(asked=row.asked | price, answer=row.answer | minimized) for row in rows]
+    assert best_words("value", money) == "least money per step"
+
+
+def test_a_plan_on_fewer_chips_than_its_row_says_so(store: Path) -> None:
+    row = next(row for row in opened(store).rows() if row.answer.get("best"))
+    fewer = row._replace(asked=row.asked | {"chips": 100_000})
+    assert (
+        str(cell(fewer, "plan")) == f"{cell(row, 'plan')}, on {row.answer['best']['chips']} chips"
+    )
+
+
 def test_a_map_shows_who_wins(store: Path, tmp_path: Path) -> None:
     """A faster cluster with a longer fixed time wins where there is much to do."""
     found = planner("sweep", "plot", store, "--x", "chips", "--y", "batch_tokens", "--color",
@@ -237,6 +258,37 @@ def test_a_map_shows_who_wins(store: Path, tmp_path: Path) -> None:
         (("plot", "STORE", "--plot", "m.svg", "--kind", "pie"), "'pie' is not one of map"),
         (("plot", "STORE", "--plot", "m.svg", "--x", "chips", "--y", "plan"), "is not a number"),
         (("plot", "STORE", "--plot", "m.svg", "--columns", "chips"), "two columns or more"),
+        (
+            (
+                "plot",
+                "STORE",
+                "--plot",
+                "m.svg",
+                "--x",
+                "chips",
+                "--y",
+                "hardware",
+                "--color",
+                "hardware",
+            ),
+            "color: hardware is an axis of this map",
+        ),
+        (
+            (
+                "plot",
+                "STORE",
+                "--plot",
+                "m.svg",
+                "--x",
+                "chips",
+                "--y",
+                "best.mfu",
+                "--where",
+                "chips > 99",
+            ),
+            "where: no point has an answer that fulfils",
+        ),
+        (("table", "STORE", "--where", "hardware == tpu"), "a text stands in quotes: 'tpu'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(
