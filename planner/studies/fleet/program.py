@@ -2,7 +2,7 @@
 
 Money is in hundredths, energy in Wh, power in steps of 100 W; needs are rounded up and limits
 down, so that what the arrays allow is allowed. Times are steps of the grid, rounded up. What is
-weighted has a unit of its own, of which the largest sum has some 10^12.
+weighted has a unit of its own, of which the largest sum has some 10^10.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ POWER_W = 100.0
 MONEY = 0.01
 ENERGY_KWH = 1e-3
 _UNITS = {COST: MONEY, ENERGY: ENERGY_KWH}
-_WEIGHTED_MOST = 1e12
+_WEIGHTED_MOST = 1e10
 _WORK = 10**9
 _LARGEST = 2.0**52
 _LONGEST = 1e12
