@@ -35,7 +35,7 @@ RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.
 PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 _WASM = ["--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.14", "--abi", "cp314",
          "--implementation", "cp", "--only-binary", ":all:"]  # fmt: skip
-_LEFT_OUT = re.compile(r"/(tests|include|f2py|sboms|random/lib)/|\.(pyi|pxd|pyx)$")
+_LEFT_OUT = re.compile(r"/(tests|include|sboms|random/lib)/|\.(pyi|pxd|pyx)$")
 """Parts of packages that no answer takes."""
 _CACHE = "home/pyodide/.cache/planner"
 """Where the planner keeps records that were read once (`strict_yaml.cache`)."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import re
 import sys
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,6 +14,18 @@ from planner.base.errors import InputError
 
 _LOOPBACK = "127.0.0.1"
 _TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm"}
+_POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([ !#-%\'-~]+)">')
+
+
+def _policy(path: Path, root: Path) -> str:
+    """The content security policy of the page that a file belongs to: the nearest above it."""
+    for folder in (path, *path.parents):
+        with contextlib.suppress(OSError, ValueError):  # no page there, or none that can be read
+            found = _POLICY.search((folder / "index.html").read_text(encoding="utf-8"))
+            return found[1] if found else ""
+        if folder == root:
+            break
+    return ""
 
 
 class _Files(SimpleHTTPRequestHandler):
@@ -20,6 +34,9 @@ class _Files(SimpleHTTPRequestHandler):
     extensions_map = SimpleHTTPRequestHandler.extensions_map | _TYPES
 
     def end_headers(self) -> None:
+        path = Path(self.translate_path(getattr(self, "path", "/")))  # none: it could not be read
+        if policy := _policy(path, Path(self.directory)):
+            self.send_header("Content-Security-Policy", policy)
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Cache-Control", "no-cache")
         super().end_headers()

@@ -96,7 +96,7 @@ def test_a_question_its_report_and_its_files(page: Any) -> None:
     quiet(page)
     frame.locator("svg [data-key=front-2]").press("Enter")
     page.wait_for_function("document.querySelector('.row').value === '2'")
-    kept = "caches.open('planner-answers').then((all) => all.keys()).then((all) => all.length)"
+    kept = "caches.open('planner / answers').then((all) => all.keys()).then((all) => all.length)"
     assert page.evaluate(kept) == 0
     page.click(".answer .export summary")
     page.click(".write")
@@ -192,7 +192,7 @@ def test_a_newer_build_is_taken_whole_when_its_reader_says_so(browser: Any, tmp_
         page.get_by_text("Take it").click()
         page.get_by_text("planner second").wait_for()
         stored = page.evaluate("caches.keys()")
-        assert [name for name in stored if name != "planner-answers"] == ["planner-second"]
+        assert [name for name in stored if name != "planner / answers"] == ["planner / second"]
         context.close()
 
 

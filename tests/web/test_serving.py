@@ -10,6 +10,8 @@ from cli.command import refused
 
 from planner.web.serving import server_of
 
+PAGE = Path(__file__).parents[2] / "web" / "app" / "index.html"
+
 
 def test_files_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<p>here")
@@ -30,6 +32,31 @@ def test_files_and_nothing_else(tmp_path: Path) -> None:
             f"port: {server.server_port} cannot be used"
         )
         server.shutdown()
+
+
+def test_the_policy_of_a_page_is_a_header_of_its_files(tmp_path: Path) -> None:
+    """Also where the page is part of a site; declared in the page alone."""
+    page = PAGE.read_text(encoding="utf-8")
+    (tmp_path / "index.html").write_text("<p>here")
+    (tmp_path / "app" / "runtime").mkdir(parents=True)
+    (tmp_path / "app" / "index.html").write_text(page, encoding="utf-8")
+    (tmp_path / "app" / "worker.js").write_text("1")
+    (tmp_path / "app" / "runtime" / "a.mjs").write_text("1")
+    with server_of(tmp_path, 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        sent = {
+            place: urllib.request.urlopen(address + place).headers["Content-Security-Policy"]
+            for place in ("", "app/", "app/worker.js", "app/runtime/a.mjs")
+        }
+        for place in ("app/none", "x" * 300):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(address + place)
+        server.shutdown()
+    assert sent.pop("") is None
+    (policy,) = {*sent.values()}
+    assert f'content="{policy}"' in page
+    assert "script-src 'self' 'wasm-unsafe-eval';" in policy
 
 
 def test_a_folder_without_a_page(tmp_path: Path) -> None:

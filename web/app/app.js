@@ -15,10 +15,16 @@ const waiting = new Map();
 
 // The worker
 
+// A worker takes its policy from the server's headers, which a plain server does not send, unless it
+// comes from a blob: that has the policy of the page.
+const WORKER = URL.createObjectURL(new Blob(
+  [`import ${JSON.stringify(new URL("worker.js", import.meta.url).href)};`], { type: "text/javascript" },
+));
+
 function start() {
   boot += 1;
   ready = false;
-  const mine = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+  const mine = new Worker(WORKER, { type: "module" });
   mine.onmessage = ({ data }) => mine === worker && heard(data); // one that was stopped is not heard
   mine.onerror = (event) => mine === worker && broken(event.message || "the worker does not start");
   worker = mine;
@@ -184,6 +190,29 @@ function fields() {
     if (value.trim()) found[name] = value.trim();
   }
   return found;
+}
+
+async function load() {
+  let form;
+  try {
+    const response = await fetch("form.json");
+    if (!response.ok) throw new Error(`${response.status}`);
+    form = await response.json();
+  } catch (error) {
+    formless(error.message);
+    return;
+  }
+  build(form);
+  if (!ready && !lost) say("The form is there; the planner loads.");
+  linked();
+}
+
+function formless(why) {
+  worker.terminate();
+  worker = null; // what it said last is not heard
+  window.onhashchange = null;
+  $("solve").disabled = true;
+  say(`The form cannot be loaded (form.json: ${why}). Load the page again.`);
 }
 
 // The question in the address
@@ -408,8 +437,4 @@ $("keep").onclick = keep;
 $("find").oninput = find;
 window.onhashchange = linked;
 start();
-fetch("form.json").then((response) => response.json()).then((form) => {
-  build(form);
-  if (!ready && !lost) say("The form is there; the planner loads.");
-  linked();
-});
+load();

@@ -32,8 +32,8 @@ async function registered(newer) {
 // browser keeps nothing for this page.
 export async function framed(place, report, choose) {
   if (!(await keeping)) return false;
-  await navigator.serviceWorker.ready;
-  const cache = await caches.open("planner-answers");
+  const { scope } = await navigator.serviceWorker.ready;
+  const cache = await caches.open(`planner ${new URL(scope).pathname} answers`);
   const name = new URL(`answers/${crypto.randomUUID()}.html`, location.href).href; // of this tab alone
   await cache.put(name, new Response(report, { headers: { "Content-Type": "text/html; charset=utf-8" } }));
   const frame = document.createElement("iframe");

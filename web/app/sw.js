@@ -1,7 +1,8 @@
 // Keeps the page and its runtime for use without a network, and hands out the reports of answers.
 importScripts("files.js"); // self.FILES: {version, names}
-const KEPT = `planner-${self.FILES.version}`;
-const REPORTS = "planner-answers";
+const OURS = `planner ${new URL(self.registration.scope).pathname} `; // other pages of this host have theirs
+const KEPT = `${OURS}${self.FILES.version}`;
+const REPORTS = `${OURS}answers`;
 
 // Past the browser's own cache, which may have files of an older build. It then waits for the tabs that
 // run the older one.
@@ -15,7 +16,7 @@ self.addEventListener("message", (event) => {
 });
 
 self.addEventListener("activate", (event) => {
-  const old = (name) => name.startsWith("planner-") && name !== KEPT;
+  const old = (name) => name.startsWith(OURS) && name !== KEPT;
   event.waitUntil(
     caches.keys()
       .then((names) => Promise.all(names.filter(old).map((name) => caches.delete(name))))

@@ -5,7 +5,9 @@ const MORE = { scipy: "more.zip" }; // archives that are loaded when a question 
 const RUNTIME = new URL("runtime/", import.meta.url).href;
 
 async function bytes(name) {
-  const response = await fetch(RUNTIME + name);
+  const response = await fetch(RUNTIME + name).catch((error) => {
+    throw new Error(`${name}: ${error.message}`);
+  });
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
   return new Uint8Array(await response.arrayBuffer());
 }
@@ -29,9 +31,9 @@ async function reply(kind, given) {
     const found = planner.call(kind, given, tell);
     const archive = MORE[found.lacks];
     if (!archive) return found;
-    delete MORE[found.lacks];
     postMessage({ kind: "progress", what: "loading SciPy for this question", done: 0, of: 0 });
     await planner.load(archive);
+    delete MORE[found.lacks]; // after it: one that failed is tried again by the next question
   }
 }
 
