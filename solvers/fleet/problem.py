@@ -246,5 +246,7 @@ def _broken_by(fleet: Fleet, schedule: Schedule, job: int) -> Iterator[str]:
         done -= sum(int(choices.lost[run.choice]) for run in runs[1:])
         if done < jobs.work[job]:
             yield f"job {job} does not end"
+        if len(runs) == 1 and runs[0].steps > choices.steps[runs[0].choice]:
+            yield f"job {job} runs too long"
     elif runs[0].steps != choices.steps[runs[0].choice]:
         yield f"job {job} runs too long or too short"

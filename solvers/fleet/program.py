@@ -127,6 +127,7 @@ class Program:
             whole = model.new_bool_var("")
             model.add_bool_and(taken, second.negated()).only_enforce_if(whole)
             model.add_bool_or(taken.negated(), second, whole)
+            model.add(length <= int(self.fleet.choices.steps[row])).only_enforce_if(whole)
             stepped = model.new_int_var(0, max(0, latest - release), "")
             model.add(stepped == length).only_enforce_if(second)
             model.add(stepped == 0).only_enforce_if(second.negated())

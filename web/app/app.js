@@ -259,10 +259,11 @@ async function solve(question, again = false) {
     const found = await ask("ask", { texts: question });
     if (mine !== turn) return;
     show(section, question, found);
-    say("Done.");
+    say(found.errors?.length ? `No answer: ${found.errors[0]}` : "Done.");
   } catch (error) {
     if (mine !== turn) return;
-    fail(section, error);
+    if (error.message === STOPPED) section.remove();
+    else fail(section, error);
   }
   busy(false);
 }
@@ -286,6 +287,7 @@ function fresh() {
 function fail(section, error) {
   section.hidden = false;
   section.querySelector("h2").textContent = "No answer";
+  for (const part of section.querySelectorAll(".command, details")) part.hidden = true;
   errors(section, [error.message]);
   say("No answer.");
 }
@@ -417,7 +419,7 @@ function keep() {
 
 function stop() {
   worker.terminate();
-  for (const { reject } of waiting.values()) reject(new Error("stopped"));
+  for (const { reject } of waiting.values()) reject(new Error(STOPPED));
   waiting.clear();
   $("progress").hidden = true;
   start();

@@ -65,7 +65,7 @@ def map_picture(rows: Sequence[Row], x: str, y: str, color: str, least: str) -> 
     header = tuple(dict.fromkeys((y, x, color, least, "plan")))
     chart = Chart(
         title=f"{column_words(color)} of the point with the {best_words(least, rows)}",
-        subtitle=chosen_over(rows, (x, y, color)),
+        subtitle=chosen_over(rows, (x, y, *((color,) if color in rows[0].axes else ()))),
         x=beside(x, across),
         y=beside(y, down),
         marks=tuple(marks),

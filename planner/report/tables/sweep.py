@@ -143,7 +143,7 @@ def rows_view(
         name for at, name in enumerate(names)
         if any(isinstance(row[at], int | float) for row in first)
     ]  # fmt: skip
-    by = [name for name in result.axes if name in names][:2] or list(names[:1])
+    by = [name for name in result.axes if name in names] or list(names[:1])
     ordered = [*by, *(name for name in names if name not in by)]
     places = [list(names).index(name) for name in ordered]
     table = SplitTable(

@@ -12,7 +12,7 @@ from planner.base.progress import NotedProgress
 from planner.base.units import DAY_S
 from planner.studies.fleet.answer import FleetResult
 from planner.studies.fleet.choices import Choice, Found
-from planner.studies.fleet.form import LATENESS
+from planner.studies.fleet.form import LATENESS, WEIGHTED
 from planner.studies.fleet.impossible import smallest_changes
 from planner.studies.fleet.late import whys
 from planner.studies.fleet.program import by_second, program_of, second_of, unit_of
@@ -70,6 +70,8 @@ def plan_fleet(
         return replace(base, seconds=time.perf_counter() - started)
     schedule, second = _second(question, found.choices, program, solution.decision, effort)
     base = replace(base, **second)
+    if question.objective == WEIGHTED:
+        base = replace(base, **_weighted(question, found.choices, schedule, base))
     done = _with_schedule(base, question, found.choices, program, schedule)
     _say(on_progress, "why jobs are late")
     late = whys(question, program, schedule, effort.seconds / 4)
@@ -118,6 +120,18 @@ def _values(unit: float, solution: Solution[Schedule]) -> dict[str, Any]:
     }
 
 
+def _weighted(
+    question: FleetQuestion, choices: Sequence[Choice], schedule: Schedule, base: FleetResult
+) -> dict[str, Any]:
+    """Value, bound and gap of what is weighted, as the totals of a schedule have it."""
+    totals, weights = totals_of(job_rows(question, choices, schedule)), question.weights
+    value = weights.cost * (totals.money or 0.0) + weights.energy * totals.energy_kwh
+    value += weights.lateness * totals.late_days
+    proved = base.status == Status.OPTIMAL.value
+    bound = value if proved else min(value, base.bound or 0.0)
+    return {"objective": value, "bound": bound, "gap": (value - bound) / value if value else 0.0}
+
+
 def _second(
     question: FleetQuestion,
     choices: Sequence[Choice],
@@ -125,8 +139,10 @@ def _second(
     schedule: Schedule,
     effort: Effort,
 ) -> tuple[Schedule, dict[str, Any]]:
-    """Of lateness: of the schedules that are no later, one with the least of what comes second."""
-    if question.objective != LATENESS:
+    """Of lateness alone: of schedules that are no later, one with the least of what is second."""
+    weights = question.weights
+    alone = question.objective == WEIGHTED and weights.cost == weights.energy == 0
+    if question.objective != LATENESS and not alone:
         return schedule, {}
     other = by_second(program, question, choices, lateness_of(program, schedule))
     found = solve_program(other, seconds=effort.seconds, gap=effort.gap, start=schedule)

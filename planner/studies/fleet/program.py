@@ -2,7 +2,7 @@
 
 Money is in hundredths, energy in Wh, power in steps of 100 W; needs are rounded up and limits
 down, so that what the arrays allow is allowed. Times are steps of the grid, rounded up. What is
-weighted has a unit of its own, of which the largest sum has some 10^10.
+weighted has a unit of its own, 10^-10 of the largest sum.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ POWER_W = 100.0
 MONEY = 0.01
 ENERGY_KWH = 1e-3
 _UNITS = {COST: MONEY, ENERGY: ENERGY_KWH}
-_WEIGHTED_MOST = 1e10
+_FINEST = 1e-10
+"""Of what is weighted: the unit, as a share of the most that all jobs add without lateness."""
 _WORK = 10**9
 _LARGEST = 2.0**52
 _LONGEST = 1e12
@@ -43,7 +44,7 @@ def program_of(question: FleetQuestion, choices: Sequence[Choice], *, hard: bool
         hard: Whether deadlines have to be held.
     """
     return Fleet(
-        jobs=_jobs(question, unit_of(question, choices), hard=hard),
+        jobs=_jobs(question, choices, hard=hard),
         choices=_rows(question, choices, question.objective),
         units=np.array([site.units for site in question.sites], dtype=np.int64),
         power=np.array([_limit(site.form.max_power, POWER_W) for site in question.sites]),
@@ -61,19 +62,33 @@ def unit_of(question: FleetQuestion, choices: Sequence[Choice]) -> float:
     """What one of the whole numbers of the objective is: of money, kWh, days late, or weighted."""
     if question.objective != WEIGHTED:
         return _UNITS.get(question.objective, question.grid_s / DAY_S)
+    most = _most_weighted(question, choices)
+    late = float(_late_steps(question, choices).sum()) * question.steps
+    return max(most * _FINEST, (most + late) / _LARGEST) or 1.0
+
+
+def _most_weighted(question: FleetQuestion, choices: Sequence[Choice]) -> float:
+    """The most that all jobs could add to what is weighted, beside lateness."""
     values = _values(question, choices, WEIGHTED)
     values[_steps(question, choices) > question.steps] = 0.0  # no schedule has them
     most = np.zeros(len(question.tasks))
     np.maximum.at(most, np.array([one.task for one in choices], dtype=np.int64), values)
-    most += _late_steps(question) * question.steps
-    return float(most.sum()) / _WEIGHTED_MOST or 1.0
+    return float(most.sum())
 
 
-def _late_steps(question: FleetQuestion) -> Floats:
-    """(j,) what a step of lateness of each job adds to the objective."""
+def _late_steps(question: FleetQuestion, choices: Sequence[Choice]) -> Floats:
+    """(j,) what a step of lateness of each job adds to the objective.
+
+    Priorities are whole, so lateness differs by a step of priority 1 or not at all. Where that
+    weighs more than all else together it is what is least first, however much more it weighs.
+    """
     counted = [one.form.priority if one.deadline is not None else 0 for one in question.tasks]
-    of_day = question.weights.lateness if question.objective == WEIGHTED else 1.0
-    return np.array(counted) * of_day * (question.grid_s / DAY_S) * question.counts_lateness
+    step = question.grid_s / DAY_S
+    if question.objective == WEIGHTED:
+        step *= question.weights.lateness
+        most = _most_weighted(question, choices)
+        step = min(step, most * (1 + _EXACT)) if most else step
+    return np.array(counted) * step * question.counts_lateness
 
 
 def _steps(question: FleetQuestion, choices: Sequence[Choice]) -> Floats:
@@ -81,10 +96,10 @@ def _steps(question: FleetQuestion, choices: Sequence[Choice]) -> Floats:
     return np.array([one.days for one in choices]) * DAY_S / question.grid_s
 
 
-def _jobs(question: FleetQuestion, unit: float, *, hard: bool) -> Jobs:
+def _jobs(question: FleetQuestion, choices: Sequence[Choice], *, hard: bool) -> Jobs:
     tasks, steps = question.tasks, question.steps
     deadline = np.array([steps if one.deadline is None else one.deadline for one in tasks])
-    weight = np.rint(_late_steps(question) / unit)
+    weight = np.rint(_late_steps(question, choices) / unit_of(question, choices))
     _check_small("weights", weight * steps, len(tasks))
     return Jobs(
         release=np.array([one.release for one in tasks], dtype=np.int64),

@@ -374,7 +374,7 @@ def _add_points(database: sqlite3.Connection, rows: Iterable[NewPoint]) -> None:
     points = [(at, key, _text(axes), family, asked) for at, axes, key, family, asked in rows]
     database.executemany(
         "INSERT INTO job VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
-        "family = excluded.family, first = excluded.first",
+        "family = excluded.family, first = excluded.first, asked = excluded.asked",
         [(key, family, at, asked) for at, key, _, family, asked in points],
     )
     database.executemany(

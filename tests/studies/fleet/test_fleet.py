@@ -287,6 +287,15 @@ def test_what_is_weighted_does_not_depend_on_the_scale_of_its_weights() -> None:
     first, second = ([(job.segments, job.late_days) for job in one.jobs] for one in found)
     assert first == second
     assert found[1].objective == pytest.approx(1e-5 * (found[0].objective or 0.0), rel=1e-6)
+    first, heavy = (
+        fleet(objective="weighted", weights={"cost": cost, "lateness": 1e12}) for cost in (1.0, 0.0)
+    )
+    least = late().totals
+    assert least is not None
+    for one in (first, heavy):
+        assert one.totals is not None
+        assert one.totals.late_days == least.late_days
+        assert one.totals.money == least.money
 
 
 def test_a_job_that_may_be_resized_and_is_not_costs_what_it_costs() -> None:

@@ -150,7 +150,7 @@ def answering_version() -> str:
         content = path.read_bytes()
         digest.update(f"{name}:{len(content)}\n".encode())
         digest.update(content)
-    for said in sorted(map(_extension, distributions())):
+    for said in sorted({*map(_extension, distributions())}):
         digest.update(said.encode())
     return f"{__version__}+{digest.hexdigest()[:_LENGTH]}"
 
@@ -168,23 +168,28 @@ def _answering() -> Iterator[tuple[str, Path]]:
 
 
 def _extension(package: Distribution) -> str:
-    """A package that adds to the planner, with the contents of its modules; empty: it does not."""
+    """A package that adds to the planner, with the contents of its files; empty: it does not."""
     points = [point for point in package.entry_points if point.group.startswith(_EXTENDED)]
     if not points:
         return ""
     modules = {point.module.partition(".")[0] for point in points}
-    contents = [_digest(path.read_bytes()) for path in _modules(modules)]
+    contents = [_digest(path.read_bytes()) for path in _files(modules)]
     return "\n".join([f"{package.name} {package.version}", *contents, ""])
 
 
-def _modules(names: Iterable[str]) -> Iterator[Path]:
-    """The Python files of modules and packages, wherever they are installed."""
+def _files(names: Iterable[str]) -> Iterator[Path]:
+    """The files of modules and packages, wherever they are installed."""
     for name in sorted(names):
         spec = find_spec(name)
-        if spec is None or spec.origin is None:
+        if spec is None:
             continue
-        path = Path(spec.origin)
-        yield from sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+        folders = spec.submodule_search_locations
+        if folders is None:
+            yield Path(str(spec.origin))
+            continue
+        for folder in folders:
+            inside = sorted(Path(folder).rglob("*"))
+            yield from (one for one in inside if one.is_file() and "__pycache__" not in one.parts)
 
 
 def _counts(package: str, name: str) -> bool:
