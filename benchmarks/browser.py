@@ -95,8 +95,7 @@ def timed(browser: Any, work: Callable[[], object]) -> tuple[float, float]:
 def asked(page: Any, fields: Mapping[str, Any]) -> None:
     """Asks one question by its address and waits until its answer is shown."""
     page.evaluate("words => { location.hash = words }", urlencode(fields))
-    heading = f"{fields['model']} · "
-    page.locator(".said", has_text=heading).last.locator("table").first.wait_for()
+    page.locator(".answer h2", has_text=f"{fields['model']} · ").wait_for()
     page.get_by_text("Done.", exact=True).wait_for()
 
 

@@ -63,8 +63,10 @@ def unit_of(question: FleetQuestion, choices: Sequence[Choice]) -> float:
     if question.objective != WEIGHTED:
         return _UNITS.get(question.objective, question.grid_s / DAY_S)
     most = _most_weighted(question, choices)
-    late = float(_late_steps(question, choices).sum()) * question.steps
-    return max(most * _FINEST, (most + late) / _LARGEST) or 1.0
+    if not most:
+        return question.weights.lateness * question.grid_s / DAY_S or 1.0
+    late = float(_late_steps(question, choices).max(initial=0.0)) * question.steps
+    return max(most * _FINEST, (most + late) * len(question.tasks) / _LARGEST)
 
 
 def _most_weighted(question: FleetQuestion, choices: Sequence[Choice]) -> float:
