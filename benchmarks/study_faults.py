@@ -34,13 +34,12 @@ from typing import Any, NamedTuple
 
 import measuring
 from measuring import Report, Table
-from sweeping import WORKERS, answers, workers_of
+from sweeping import CHIPS, OBJECTIVES, WORKERS, answers, workers_of
 
 from planner.studies.sweep.question.keys import answering_version
 from planner.studies.sweep.store import Store
 
 STORE, STUDY = "study.db", "study.yaml"
-CHIPS, OBJECTIVES = (8, 16, 32, 64), ("time", "energy")
 STUDY_TEXT = """
 job:
   {{model: gpt3-125m, hardware: h100-sxm5-80, clocks: false, axes: dp, runnable_in: any,
@@ -73,13 +72,7 @@ class NotPossibleError(Exception):
 
 
 class Tried(NamedTuple):
-    """What a command did when something went wrong.
-
-    Attributes:
-        exit: Its exit code.
-        said: Its last line on standard error.
-        stored: Answers that the store has then.
-    """
+    """What a command did: its exit code, its last line of an error, answers that are stored."""
 
     exit: int
     said: str
@@ -87,12 +80,7 @@ class Tried(NamedTuple):
 
 
 class Place:
-    """A folder with a study, in which commands run.
-
-    Args:
-        folder: The folder.
-        points: Of the study, at least.
-    """
+    """A folder with a study of so many points, at least, in which commands run."""
 
     def __init__(self, folder: Path, points: int) -> None:
         self.folder, self.store = folder, folder / STORE
@@ -311,13 +299,7 @@ def killed(place: Place) -> Tried:
 
 
 class Fault(NamedTuple):
-    """A row of the table.
-
-    Attributes:
-        title: What happens.
-        make: Makes it, and mends it again.
-        file_system: Options of one that is mounted for it; empty: none is.
-    """
+    """What happens, what makes and mends it, options of a file system that is mounted for it."""
 
     title: str
     make: Callable[[Place], Tried]
