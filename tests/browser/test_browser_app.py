@@ -241,7 +241,8 @@ def test_stop_ends_a_search(app: Any) -> None:
     page.get_by_text("Ready.", exact=True).wait_for()
     asked(page, model="llama3.1-405b", chips="16384")
     page.click("#stop")
-    page.get_by_text("stopped", exact=True).wait_for()
+    page.get_by_text("Stopped.", exact=True).wait_for()
+    assert page.locator(".answer").count() == 0
     asked(page, model="llama3.1-405b", chips="16384")
     page.evaluate(f"location.hash = '{LINK}'")  # in the middle of that question
     assert "optimal" in answer(page)

@@ -12,6 +12,7 @@ let lost = false; // the worker does not start
 let keeps = false; // the browser was asked to keep the page
 let turn = 0; // of the question that is asked now; what an earlier one says is not shown
 const waiting = new Map();
+const STOPPED = "stopped"; // of a question whose worker was ended
 
 // The worker
 
