@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import re
@@ -34,21 +35,12 @@ from typing import Any, NamedTuple
 
 import measuring
 from measuring import Report, Table
-from sweeping import CHIPS, OBJECTIVES, WORKERS, answers, workers_of
+from sweeping import SMALL_JOB, WORKERS, answers, crossed, workers_of
 
 from planner.studies.sweep.question.keys import answering_version
 from planner.studies.sweep.store import Store
 
 STORE, STUDY = "study.db", "study.yaml"
-STUDY_TEXT = """
-job:
-  {{model: gpt3-125m, hardware: h100-sxm5-80, clocks: false, axes: dp, runnable_in: any,
-   fix: {{micro_batch: ["1"], recompute: [none], sharding: [zero1], schedule: ["1f1b"]}}}}
-cross:
-  batch_tokens: {{from: 131072, to: {most}, step: 131072}}
-  chips: {chips}
-  objective: {objectives}
-"""
 PROCESS = re.compile(r"process \d+(?: \(\w+\))? on host \S+?(?=[;)]|$)")
 LOOK_S, LONG_S = 0.1, 600.0
 AWAY_S, LOCKED_S = 60.0, 40.0
@@ -84,11 +76,9 @@ class Place:
 
     def __init__(self, folder: Path, points: int) -> None:
         self.folder, self.store = folder, folder / STORE
-        batches = -(-points // (len(CHIPS) * len(OBJECTIVES)))
-        text = STUDY_TEXT.format(
-            most=131072 * batches, chips=list(CHIPS), objectives=list(OBJECTIVES)
-        )
-        self.points = batches * len(CHIPS) * len(OBJECTIVES)
+        axes = crossed(points)
+        self.points = math.prod(map(len, axes.values()))
+        text = json.dumps({"job": SMALL_JOB, "cross": axes}, indent=1)
         (folder / STUDY).write_text(text, encoding="utf-8")
         self.options: tuple[str, ...] = ("--workers", str(WORKERS))
         self.environment: Mapping[str, str] = {}

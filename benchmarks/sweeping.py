@@ -47,19 +47,27 @@ CHIPS, OBJECTIVES = (8, 16, 32, 64), ("time", "energy")
 SEQUENCES = 64  # in the smallest batch
 
 
-def small_study(points: int) -> Study:
-    """A declared small space of at least so many points: data parallelism alone, at full clock."""
+SMALL_JOB = {
+    "model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False, "axes": "dp",
+    "runnable_in": "any", "fix": {"micro_batch": ["1"], "recompute": ["none"],
+                                  "sharding": ["zero1"], "schedule": ["1f1b"]},
+}  # fmt: skip
+"""A declared small space: data parallelism alone, at full clock."""
+
+
+def crossed(points: int) -> dict[str, list[Any]]:
+    """Axes of at least so many points."""
     batches = -(-points // (len(CHIPS) * len(OBJECTIVES)))
-    return study_of(
-        {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False, "axes": "dp",
-         "runnable_in": "any", "fix": {"micro_batch": ["1"], "recompute": ["none"],
-                                       "sharding": ["zero1"], "schedule": ["1f1b"]}},
-        cross={
-            "batch_tokens": [SEQUENCES * 2048 * (1 + at) for at in range(batches)],
-            "chips": CHIPS,
-            "objective": OBJECTIVES,
-        },
-    )  # fmt: skip
+    return {
+        "batch_tokens": [SEQUENCES * 2048 * (1 + at) for at in range(batches)],
+        "chips": [*CHIPS],
+        "objective": [*OBJECTIVES],
+    }
+
+
+def small_study(points: int) -> Study:
+    """A study of that space."""
+    return study_of(SMALL_JOB, cross=crossed(points))
 
 
 def idle(questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Solved]:

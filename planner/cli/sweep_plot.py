@@ -180,10 +180,11 @@ class _Asked:
         """
         from planner.report.charts import sweep_lines as lines  # noqa: PLC0415  (not for --help)
         from planner.report.charts.sweep_map import map_picture  # noqa: PLC0415
+        from planner.studies.sweep.columns import NONE_CHOSEN  # noqa: PLC0415
         from planner.studies.sweep.winners import minimized  # noqa: PLC0415
 
         if not rows:
-            raise InputError("where: no point has an answer that fulfils the conditions")
+            raise InputError(f"where: {NONE_CHOSEN}")
         x, y, least = self.x or "", self.y or "", self.least or minimized(rows)
         if self.kind == "map":
             return map_picture(rows, x, y, self.color or "", least)

@@ -124,6 +124,13 @@ def fits_alone(fleet: Fleet) -> Bools:
     return np.asarray(fits)
 
 
+def earliest_end(fleet: Fleet, job: int) -> int | None:
+    """The step at which a job ends alone; None: none of its choices is within units and power."""
+    rows = fleet.rows_of(job)
+    rows = rows[fits_alone(fleet)[rows]]
+    return int(fleet.jobs.release[job] + fleet.choices.steps[rows].min()) if len(rows) else None
+
+
 def packed(fleet: Fleet, schedule: Schedule) -> Schedule:
     """The same choices, with each run as early as the others leave it, in the order of starts.
 

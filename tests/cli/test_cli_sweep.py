@@ -230,6 +230,9 @@ def test_a_map_shows_who_wins(store: Path, tmp_path: Path) -> None:
     assert "<table" in html.read_text(encoding="utf-8")
 
 
+_OF_CHIPS = ("plot", "STORE", "--plot", "m.svg", "--x", "chips", "--y")
+
+
 @each(
     ("arguments", "said"),
     [
@@ -258,36 +261,8 @@ def test_a_map_shows_who_wins(store: Path, tmp_path: Path) -> None:
         (("plot", "STORE", "--plot", "m.svg", "--kind", "pie"), "'pie' is not one of map"),
         (("plot", "STORE", "--plot", "m.svg", "--x", "chips", "--y", "plan"), "is not a number"),
         (("plot", "STORE", "--plot", "m.svg", "--columns", "chips"), "two columns or more"),
-        (
-            (
-                "plot",
-                "STORE",
-                "--plot",
-                "m.svg",
-                "--x",
-                "chips",
-                "--y",
-                "hardware",
-                "--color",
-                "hardware",
-            ),
-            "color: hardware is an axis of this map",
-        ),
-        (
-            (
-                "plot",
-                "STORE",
-                "--plot",
-                "m.svg",
-                "--x",
-                "chips",
-                "--y",
-                "best.mfu",
-                "--where",
-                "chips > 99",
-            ),
-            "where: no point has an answer that fulfils",
-        ),
+        ((*_OF_CHIPS, "hardware", "--color", "hardware"), "color: hardware is an axis of this map"),
+        ((*_OF_CHIPS, "best.mfu", "--where", "chips > 99"), "where: no point has an answer that"),
         (("table", "STORE", "--where", "hardware == tpu"), "a text stands in quotes: 'tpu'"),
     ],
 )

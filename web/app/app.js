@@ -260,7 +260,8 @@ async function solve(question, again = false) {
     const found = await ask("ask", { texts: question });
     if (mine !== turn) return;
     show(section, question, found);
-    say(found.errors?.length ? `No answer: ${found.errors[0]}` : "Done.");
+    const why = found.errors?.[0] ?? found.reason; // which an answer does not have
+    say(found.answer ? "Done." : `No answer: ${why}`);
   } catch (error) {
     if (mine !== turn) return;
     if (error.message === STOPPED) section.remove();

@@ -167,8 +167,7 @@ def _cause(late: Late, job: JobRow) -> str:
     deadline = job.deadline_day or 0.0
     if late.alone_day > deadline:
         return (
-            f"even alone on all chips it ends on day {late.alone_day:.4g}, after its deadline "
-            f"({deadline:.4g})"
+            f"even alone it ends on day {late.alone_day:.4g}, after its deadline ({deadline:.4g})"
         )
     beside = f"; beside it: {', '.join(late.waits_for)}" if late.waits_for else ""
     return f"alone it would end on day {late.alone_day:.4g}{beside}"

@@ -12,7 +12,7 @@ from rich.text import Text
 from planner.base.units import plain, plural, show_bytes, show_joules, show_percent, show_seconds
 from planner.report.tables.tables import SplitTable, indented, pairs, section
 from planner.studies.sweep.answer import SweepResult
-from planner.studies.sweep.columns import cell
+from planner.studies.sweep.columns import NONE_CHOSEN, cell
 from planner.studies.sweep.question.study import Study
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.running.run import Estimate
@@ -151,7 +151,7 @@ def rows_view(
     )
     note = f"{more:,} more rows: --rows, or --csv for all" if more else ""
     if not first:
-        note = "no rows: no point has an answer that fulfils the conditions"
+        note = f"no rows: {NONE_CHOSEN}"
     return Group(table, *([Text(), Text(note)] if note else []))
 
 

@@ -11,7 +11,7 @@ from planner.studies.fleet.program import MONEY, POWER_W
 from planner.studies.fleet.question import FleetQuestion
 from solvers.fleet import changes as least
 from solvers.fleet.changes import Least
-from solvers.fleet.listing import fits_alone
+from solvers.fleet.listing import earliest_end
 from solvers.fleet.problem import UNLIMITED, Fleet
 
 
@@ -52,18 +52,16 @@ def _alone(question: FleetQuestion, program: Fleet) -> Iterator[str]:
     """Jobs that have no place even alone."""
     jobs, choices, day = program.jobs, program.choices, question.grid_s / DAY_S
     for at, task in enumerate(question.tasks):
-        rows = program.rows_of(at)
-        within = rows[fits_alone(program)[rows]]
-        if not len(within):
-            least_w = float(choices.power[rows].min()) * POWER_W
+        end = earliest_end(program, at)
+        if end is None:
+            least_w = float(choices.power[program.rows_of(at)].min()) * POWER_W
             yield f"{task.name}: alone it draws {show_watts(least_w)} at least, more than max_power"
             continue
-        end = int(jobs.release[at] + choices.steps[within].min())
         last = min(program.horizon, int(jobs.latest[at]))
         if end > last:
             what = "its deadline" if jobs.latest[at] < program.horizon else "the last day"
             yield (
-                f"{task.name}: alone on all chips it ends on day {end * day:.4g} at the earliest, "
+                f"{task.name}: alone it ends on day {end * day:.4g} at the earliest, "
                 f"after {what} ({last * day:.4g})"
             )
 

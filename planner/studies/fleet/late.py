@@ -8,7 +8,7 @@ from dataclasses import replace
 from planner.base.units import DAY_S
 from planner.studies.fleet.answer import Bought, Late
 from planner.studies.fleet.question import FleetQuestion
-from solvers.fleet.listing import fits_alone
+from solvers.fleet.listing import earliest_end
 from solvers.fleet.problem import Fleet, Schedule
 from solvers.fleet.solving import solve
 from solvers.solution import Status
@@ -37,7 +37,7 @@ def whys(
     return tuple(
         Late(
             job=question.tasks[job].name,
-            alone_day=_alone(question, program, job),
+            alone_day=(earliest_end(program, job) or 0) * question.grid_s / DAY_S,  # it has one
             waits_for=tuple(_waits_for(question, program, schedule, job)),
             bought=tuple(_bought(question, program, schedule, job, seconds, known)),
         )
@@ -50,13 +50,6 @@ def _late_steps(program: Fleet, schedule: Schedule) -> dict[int, int]:
     ends = {run.job: run.end for run in schedule}
     late = {job: end - int(program.jobs.deadline[job]) for job, end in ends.items()}
     return {job: steps for job, steps in late.items() if steps > 0}
-
-
-def _alone(question: FleetQuestion, program: Fleet, job: int) -> float:
-    """The earliest day on which a job can end within the limits on chips and power."""
-    rows = program.rows_of(job)
-    steps = program.choices.steps[rows[fits_alone(program)[rows]]].min()
-    return float(program.jobs.release[job] + steps) * question.grid_s / DAY_S
 
 
 def _waits_for(

@@ -71,8 +71,11 @@ def unit_of(question: FleetQuestion, choices: Sequence[Choice]) -> float:
 
 def _most_weighted(question: FleetQuestion, choices: Sequence[Choice]) -> float:
     """The most that all jobs could add to what is weighted, beside lateness."""
-    values = _values(question, choices, WEIGHTED)
-    values[_steps(question, choices) > question.steps] = 0.0  # no schedule has them
+    values, steps = _values(question, choices, WEIGHTED), _steps(question, choices)
+    several = np.array([question.tasks[one.task].segments > 1 for one in choices])
+    of_step = values / np.clip(steps, _SHORTEST, None)
+    values = np.where(steps > question.steps, 0.0, values)  # no schedule has those
+    values = np.where(several, of_step * question.steps, values)  # at any size, all the time
     most = np.zeros(len(question.tasks))
     np.maximum.at(most, np.array([one.task for one in choices], dtype=np.int64), values)
     return float(most.sum())
@@ -82,14 +85,15 @@ def _late_steps(question: FleetQuestion, choices: Sequence[Choice]) -> Floats:
     """(j,) what a step of lateness of each job adds to the objective.
 
     Priorities are whole, so lateness differs by a step of priority 1 or not at all. Where that
-    weighs more than all else together it is what is least first, however much more it weighs.
+    weighs more than all else together, it is what is least first, however much more it weighs. So
+    it counts as twice all else at most, of which the other half is for what is rounded up.
     """
     counted = [one.form.priority if one.deadline is not None else 0 for one in question.tasks]
     step = question.grid_s / DAY_S
     if question.objective == WEIGHTED:
         step *= question.weights.lateness
         most = _most_weighted(question, choices)
-        step = min(step, most * (1 + _EXACT)) if most else step
+        step = min(step, 2.0 * most) if most else step
     return np.array(counted) * step * question.counts_lateness
 
 

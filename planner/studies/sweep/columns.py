@@ -19,6 +19,7 @@ from planner.studies.sweep.store import FAILED
 
 _FIGURES = ("best.step_time_s", "best.mfu", "best.energy_per_step_j", "best.memory_per_chip_bytes")
 _WHOLE = 2.0**53
+NONE_CHOSEN = "no point has an answer that fulfils the conditions"
 Cell = Callable[[Row], Any]
 
 
@@ -109,8 +110,8 @@ def cell(row: Row, name: str) -> Any:
     """A value of a column; None: there is none."""
     if (own := _OWN.get(name)) is not None:
         return own(row)
-    if name in row.axes and isinstance(row.axes[name], str | int | float):
-        return _single(row.asked[name] if _counted(row, name) else row.axes[name])
+    if isinstance(row.axes.get(name), str) and isinstance(row.asked.get(name, ""), str):
+        return row.axes[name]  # as it was written: several names may mean one record
     if name in BY_NAME:
         return _single(row.asked.get(name))
     if name in row.axes:
@@ -119,12 +120,6 @@ def cell(row: Row, name: str) -> Any:
     for step in name.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None
     return _single(value)
-
-
-def _counted(row: Row, name: str) -> bool:
-    """Whether a value of an axis was read as a number of its field: `1Mi`."""
-    read = row.asked.get(name)
-    return isinstance(read, int | float) and not isinstance(read, bool)
 
 
 def _single(value: Any) -> Any:
