@@ -7,11 +7,13 @@ would who wants to pass it off.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import random
 from collections.abc import Callable
 from typing import Any
 
+from planner.base.errors import InputError
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.verification.asked import fingerprints
@@ -190,9 +192,9 @@ def _claim(document: Document, rng: random.Random) -> None:
 
 def _question(document: Document, rng: random.Random) -> None:
     question = document["question"]
-    names = ("model", "chips", "seq_len", "batch_tokens", "precision", "max_memory")
+    names = ["model", "chips", "seq_len", "batch_tokens", "precision", "max_memory"]
     if document["claim"]["status"] == "infeasible":
-        names = ("model",)  # of the others the proof that nothing fits would be true as well
+        names = ["model"]  # of the others the proof that nothing fits would be true as well
     name = rng.choice(names)
     others = {
         "model": _other(question["model"], ["llama3-8b", "llama2-7b", "llama2-13b"], rng),
@@ -207,7 +209,8 @@ def _question(document: Document, rng: random.Random) -> None:
 
 def _question_anew(document: Document, rng: random.Random) -> None:
     _question(document, rng)
-    document["records"] = fingerprints(resolve(request_from(document["question"])))
+    with contextlib.suppress(InputError):  # a chip without the format: it cannot be asked at all
+        document["records"] = fingerprints(resolve(request_from(document["question"])))
 
 
 def _space(document: Document, rng: random.Random) -> None:
