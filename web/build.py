@@ -227,7 +227,7 @@ def _run(node: Path, name: str, *words: Path) -> None:
 
 
 def _packed(tree: Path, path: Path) -> None:
-    """The files of a tree as `web/app/boot.js` unpacks them: names with sizes, then each in turn."""
+    """The files of a tree as `web/app/boot.js` unpacks them: names with sizes, then each."""
     files = {file.relative_to(tree).as_posix(): file.read_bytes() for file in _files(tree)}
     names = json.dumps([[name, len(content)] for name, content in files.items()])
     _compressed([names.encode(), *files.values()], path)

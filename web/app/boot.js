@@ -13,8 +13,6 @@ export async function boot(folder, stream) {
   await unpack(python.FS, packages);
   const asked = python.runPython(`
 import json, pathlib, sys
-sys.path.insert(0, "/packages")
-sys.dont_write_bytecode = True
 from planner.web.answers import Answers
 pathlib.Path("/question").mkdir()
 _answers = Answers("/question")
