@@ -34,8 +34,8 @@ function start() {
 function heard(data) {
   if (data.kind === "ready") {
     ready = true;
-    keepPage();
     if (!waiting.size) say("Ready.");
+    setTimeout(() => waiting.size || keepPage(), 2_000); // a question that is asked at once comes first
   } else if (data.kind === "broken") broken(data.why);
   else if (data.kind === "progress") shown(data);
   else {
@@ -44,6 +44,7 @@ function heard(data) {
     if (data.kind === "reply") resolve?.(data.found);
     else reject?.(new Error(data.why));
     if (!waiting.size) $("progress").hidden = true;
+    keepPage();
   }
 }
 
@@ -55,7 +56,7 @@ function broken(why) {
   waiting.clear();
 }
 
-// Once, and after the boot, whose files it would load a second time beside it.
+// Once, and after the boot and the first answer, beside which it would load all files again.
 function keepPage() {
   if (keeps) return;
   keeps = true;
