@@ -145,11 +145,18 @@ def build(output: Path) -> None:
         node = _runtime(work)
         for name in RUNTIME:
             shutil.copy(node / "pyodide" / name, site / "runtime" / name)
-        for archive, tree in _trees(work / "trees").items():
+        trees = _trees(work / "trees")
+        for tree in trees.values():
             _run(node, "compile.mjs", tree / "packages")
-            _packed(tree, site / "runtime" / archive)
-        _run(node, "start.mjs", work / "trees" / MAIN / "packages", work / "memory")
-        _compressed([(work / "memory").read_bytes()], site / "runtime" / STARTED)
+            for place in (tree, *tree.rglob("*")):
+                os.utime(place, (0, 0))  # which Python remembers
+        trees[STARTED] = work / "started"
+        trees[STARTED].mkdir()
+        _run(node, "start.mjs", trees[MAIN] / "packages", trees[STARTED] / "memory")
+        contents = {name: _contents(tree) for name, tree in trees.items()}
+        version = _version_of(contents)
+        for name, files in contents.items():
+            _packed(files, version, site / "runtime" / name)
         (site / "form.json").write_text(_form(), encoding="utf-8")
         listed(site)
         if output.exists():
@@ -226,16 +233,30 @@ def _run(node: Path, name: str, *words: Path) -> None:
                    stdout=subprocess.DEVNULL)  # fmt: skip
 
 
-def _packed(tree: Path, path: Path) -> None:
-    """The files of a tree as `web/app/boot.js` unpacks them: names with sizes, then each."""
-    files = {file.relative_to(tree).as_posix(): file.read_bytes() for file in _files(tree)}
-    names = json.dumps([[name, len(content)] for name, content in files.items()])
-    _compressed([names.encode(), *files.values()], path)
+def _contents(tree: Path) -> dict[str, bytes]:
+    return {file.relative_to(tree).as_posix(): file.read_bytes() for file in _files(tree)}
 
 
-def _compressed(parts: list[bytes], path: Path) -> None:
-    """The length of the first part in four bytes, and the parts; the same bytes each time."""
-    content = b"".join([len(parts[0]).to_bytes(4, "little"), *parts])
+def _version_of(contents: dict[str, dict[str, bytes]]) -> str:
+    """Of all archives together: parts of two builds do not fit each other.
+
+    The memory follows from the others and `start.mjs`, but for some bytes that nothing reads.
+    """
+    whole = sha256((HERE / "start.mjs").read_bytes())
+    for archive, files in contents.items():
+        for name, content in files.items() if archive != STARTED else ():
+            whole.update(f"{name} {len(content)}\n".encode() + content)
+    return whole.hexdigest()[:16]
+
+
+def _packed(files: dict[str, bytes], version: str, path: Path) -> None:
+    """Files as `web/app/boot.js` takes them; the same bytes each time.
+
+    Compressed as one: the length of a heading in four bytes, the heading, and the files.
+    """
+    sizes = [[name, len(content)] for name, content in files.items()]
+    heading = json.dumps({"build": version, "files": sizes}).encode()
+    content = b"".join([len(heading).to_bytes(4, "little"), heading, *files.values()])
     path.write_bytes(gzip.compress(content, mtime=0))
 
 
@@ -251,10 +272,14 @@ def _form() -> str:
 
 
 def listed(site: Path) -> None:
-    """Writes what the service worker keeps, with a version that is of all contents."""
+    """Writes what the service worker keeps, with a version that is of all contents.
+
+    The memory's is in the other archives (`_version_of`).
+    """
     files = site / "files.js"
     names = [path.relative_to(site).as_posix() for path in _files(site) if path != files]
-    whole = sha256(b"".join(sha256((site / name).read_bytes()).digest() for name in names))
+    read = (site / name for name in names if not name.endswith(STARTED))
+    whole = sha256(b"".join(sha256(path.read_bytes()).digest() for path in read))
     kept = {"version": whole.hexdigest()[:16], "names": ["./", *names, files.name]}
     files.write_text(f"self.FILES = {json.dumps(kept)};\n", encoding="utf-8")
 

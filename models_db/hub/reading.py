@@ -232,7 +232,7 @@ def _model_type(keys: Mapping[str, Any], place: str, usual: str, read_as: str | 
     listed = f"{len(known)} types are read, see docs/models-types.md"
     said = keys.get("model_type", usual or None) if read_as is None else read_as
     if said is None:
-        raise ModelError(f"{place}: missing; {listed}; name one with --as, such as --as llama")
+        raise ModelError(f"{place}: missing; {listed}; add one (planner models import: --as llama)")
     if not isinstance(said, str):
         raise ModelError(f"{place}: must be text; {listed}")
     if said in known:
@@ -243,7 +243,7 @@ def _model_type(keys: Mapping[str, Any], place: str, usual: str, read_as: str | 
         raise ModelError(f"--as {said[:60]!r} is no type that is read{hint}; {listed}")
     asked = near[0] if near else "llama"
     raise ModelError(
-        f"{place}: {said[:60]!r} is not known{hint}; {listed}; --as {asked} reads it as that type"
+        f"{place}: {said[:60]!r} is not known{hint}; {listed}; planner models import --as {asked} reads it as that type"
     )
 
 

@@ -54,14 +54,15 @@ class Answers:
             `command`, the same on a command line (empty: none can be written), and one of:
             `errors`, a line each; `lacks`, the package that a browser does not have, with
             `reason`; or `answer`, a number for `page` and `files`, with `html`, `status`, `plans`
-            (of the front), `best` (which of them) and `targets`.
+            (of the front), `best` (which of them) and `targets`. `pasted` are the files that the
+            command reads, by name.
         """
         try:
             fields = fields_in(texts, self._folder)
         except PlannerError as error:
-            return {"command": "", "errors": _lines(error)}
-        command = _command(fields, self._folder)
-        return {"command": command} | self._named(lambda: self._answered(fields, on_progress))
+            return {"command": "", "pasted": {}, "errors": _lines(error)}
+        told = {"command": _command(fields, self._folder), "pasted": _pasted(fields, self._folder)}
+        return told | self._named(lambda: self._answered(fields, on_progress))
 
     def _named(self, answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """An answer, or why there is none, with files named as the command names them."""
@@ -128,22 +129,38 @@ def fields_in(texts: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, text in texts.items():
         given = text.strip() if isinstance(text, str) else text
-        if given not in ("", None, []):
-            fields[name] = _read(BY_NAME[name], given, folder) if name in BY_NAME else given
+        if given in ("", None, []):
+            continue
+        field = BY_NAME.get(name)
+        if field is None:
+            fields[name] = given
+        elif field.kind == "path" and ("\n" in given or given.startswith("{")):
+            fields[name] = _written(name, text, folder)
+        else:
+            fields[name] = _read(field, given)
     return fields
 
 
-def _read(field: Asked, given: Any, folder: Path) -> Any:
+def _written(name: str, text: str, folder: Path) -> str:
+    """The path of a file with a text as it is: the first spaces of YAML say what belongs to what."""
+    path = folder / f"{name}{'.json' if text.lstrip().startswith('{') else '.yaml'}"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def _read(field: Asked, given: Any) -> Any:
     if field.kind == "switch":
         return {"true": True, "false": False}.get(str(given).lower(), given)
     if field.kind in ("texts", "changes", "choices"):
         lines = given.splitlines() if isinstance(given, str) else given
         return field_in(field, [line.strip() for line in lines if line.strip()])
-    if field.kind == "path" and ("\n" in given or given.startswith("{")):
-        path = folder / f"{field.name}{'.json' if given.startswith('{') else '.yaml'}"
-        path.write_text(given, encoding="utf-8")
-        return str(path)
     return field_in(field, given)
+
+
+def _pasted(fields: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """The files of a question that `_written` wrote."""
+    paths = [Path(one) for one in fields.values() if isinstance(one, str)]
+    return {path.name: path.read_text(encoding="utf-8") for path in paths if path.parent == folder}
 
 
 def _command(fields: Mapping[str, Any], folder: Path) -> str:

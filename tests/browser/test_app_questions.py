@@ -1,10 +1,12 @@
 """The runtime of the page, where whole numbers have 32 bits, gives the answers of this machine."""
 
+import gzip
 import json
 import math
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,6 +81,32 @@ def told(texts: list[dict[str, str]]) -> tuple[list[Any], dict[str, Any]]:
     done = subprocess.run(["node", WEB / "ask.mjs", folder], input=json.dumps(texts),
                           capture_output=True, text=True, check=True)  # fmt: skip
     return json.loads(done.stdout), json.loads(done.stderr)
+
+
+def test_the_memory_has_nothing_of_its_builder() -> None:
+    kept = gzip.decompress((built() / "runtime" / "python.packed").read_bytes())
+    assert b"/home/pyodide" in kept
+    for word in (str(built().parent), str(WEB.parent), str(Path.home()), "start.mjs"):
+        assert word == "/" or word.encode() not in kept
+
+
+@pytest.mark.parametrize("name", ["python.packed", "planner.packed"])
+def test_a_damaged_archive_is_named(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "app"
+    shutil.copytree(built(), folder)
+    place = folder / "runtime" / name
+    whole = gzip.decompress(place.read_bytes())
+    for content, why in (
+        (place.read_bytes()[:-1000], "ompressed"),
+        (gzip.compress(whole[:-1000], 1), "it ends too early"),
+        (gzip.compress(whole.replace(b'"build": "', b'"build": "x', 1), 1), "files of two builds"),
+    ):
+        place.write_bytes(content)
+        said = subprocess.run(["node", WEB / "ask.mjs", folder], input="[]", text=True,
+                              capture_output=True, check=False)  # fmt: skip
+        assert said.returncode
+        assert why in said.stderr
+        assert name in said.stderr or "two builds" in why
 
 
 def test_memory_after_a_large_question() -> None:

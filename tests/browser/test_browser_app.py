@@ -13,12 +13,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from cli.command import planner
 
 from browser.built import built, ends, opening
 from planner.base.units import show_seconds
+from planner.web.form import EXAMPLES
 from planner.web.serving import server_of
 
 QUESTION = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": "8"}
@@ -163,7 +165,7 @@ def test_without_webassembly_the_page_says_so(browser: Any, address: str) -> Non
 
 def test_a_newer_build_is_taken_whole_when_its_reader_says_so(browser: Any, tmp_path: Path) -> None:
     """Files of two builds never meet: all are of the old one until then, also after a reload."""
-    names = ("app.css", "app.js", "form.json", "icon.svg", "index.html", "kept.js", "sw.js")
+    names = ("app.css", "app.js", "form.js", "form.json", "icon.svg", "index.html", "kept.js", "sw.js")
     for name in names:
         shutil.copy(built() / name, tmp_path / name)
     (tmp_path / "worker.js").write_text("postMessage({ kind: 'ready' })")
@@ -234,6 +236,22 @@ def test_a_chip_is_pasted(page: Any) -> None:
     page.click("#solve")
     assert "mine" in answer(page)
     page.wait_for_url(lambda address: "name" in address and "mine" in address)
+
+
+def test_a_pasted_chip_and_what_the_form_lacks_in_a_link(page: Any) -> None:
+    """Line by line as it was pasted, with its file for the command; no value is left out."""
+    link = urlencode(QUESTION | {"hardware": EXAMPLES["hardware"], "chips": "2"})
+    page.evaluate(f"location.hash = '{link}'")
+    assert "my-chip" in answer(page)
+    assert "like: h100-sxm5-80" in page.evaluate(
+        "new URLSearchParams(location.hash.slice(1)).get('hardware').split('\\n')"
+    )
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save hardware.yaml for it").click()
+    assert Path(download.value.path()).read_text(encoding="utf-8") == EXAMPLES["hardware"]
+    page.evaluate(f"location.hash = '{urlencode(QUESTION | {'objective': 'bogus'})}'")
+    page.get_by_role("alert").get_by_text("objective: 'bogus'").wait_for()
+    assert page.evaluate("document.activeElement.id") == "f-objective"
 
 
 def test_stop_ends_a_search(app: Any) -> None:

@@ -17,7 +17,7 @@ import pytest
 from browser.built import WEB, built
 
 WAIT = 240_000  # a busy machine boots it in a minute
-SCRIPTS = ("app.css", "app.js", "icon.svg", "index.html", "kept.js", "sw.js")
+SCRIPTS = ("app.css", "app.js", "form.js", "icon.svg", "index.html", "kept.js", "sw.js")
 READY = "postMessage({ kind: 'ready' })"
 WITHOUT = "Object.defineProperty(Navigator.prototype, 'serviceWorker', { get: () => undefined });"
 UNEVEN = "model=gpt3-125m&hardware=h100-sxm5-80&chips=8&layout=uneven"
@@ -131,6 +131,21 @@ def test_the_planner_runs_under_the_policy_of_the_page(page: Any, tmp_path: Path
         assert "status optimal" in page.locator(".said").inner_text()
         assert page.workers[0].evaluate(TRIED, f"{other.address}x.js") == REFUSED
         assert other.seen == []
+
+
+@pytest.mark.parametrize("name", ["planner.packed", "pyodide.asm.wasm", "worker.js"])
+def test_a_load_that_failed_is_tried_again(page: Any, name: str) -> None:
+    """The next question starts the planner anew."""
+    page.add_init_script(WITHOUT)
+    with plain(built()) as here:
+        here.refuses.add(name)
+        page.goto(here.address)
+        page.get_by_text("The planner does not start in this browser").wait_for()
+        here.refuses.clear()
+        page.fill("#f-model", "gpt3-125m")
+        page.fill("#f-chips", "2")
+        page.click("#solve")
+        page.locator(".said table").first.wait_for()
 
 
 def test_two_versions_on_one_host_keep_their_own_pages(page: Any, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 // The page: a form made from form.json, a worker that answers, and what is shown of its answers.
+import { $, build, element, fields, find } from "./form.js";
 import { framed, kept as keepFiles } from "./kept.js";
 
-const $ = (id) => document.getElementById(id);
 const state = $("state");
 let worker = null;
 let ready = false;
@@ -24,7 +24,7 @@ const WORKER = URL.createObjectURL(new Blob(
 
 function start() {
   boot += 1;
-  ready = false;
+  ready = lost = false;
   const mine = new Worker(WORKER, { type: "module" });
   mine.onmessage = ({ data }) => mine === worker && heard(data); // one that was stopped is not heard
   mine.onerror = (event) => mine === worker && broken(event.message || "the worker does not start");
@@ -34,7 +34,10 @@ function start() {
 function heard(data) {
   if (data.kind === "ready") {
     ready = true;
-    if (!waiting.size) say("Ready.");
+    if (!waiting.size) {
+      $("progress").hidden = true;
+      say("Ready.");
+    }
     setTimeout(() => waiting.size || keepPage(), 2_000); // a question that is asked at once comes first
   } else if (data.kind === "broken") broken(data.why);
   else if (data.kind === "progress") shown(data);
@@ -49,7 +52,7 @@ function heard(data) {
 }
 
 function broken(why) {
-  lost = true;
+  lost = true; // the next question starts another one
   keepPage();
   say(`The planner does not start in this browser: ${why}`);
   for (const { reject } of waiting.values()) reject(new Error(why));
@@ -85,115 +88,6 @@ function shown({ what, done, of }) {
     bar.max = of;
     bar.value = done;
   } else bar.removeAttribute("value");
-}
-
-// The form
-
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
-
-function input(field) {
-  const common = { id: `f-${field.name}`, name: field.name };
-  const usual = field.default ? `default: ${field.default}` : "not set";
-  if (field.kind === "switch") return choices(common, [["", usual], ["true", "yes"], ["false", "no"]]);
-  const closed = ["word", "name"].includes(field.kind) && field.words.length;
-  if (closed) return choices(common, [["", usual], ...field.words.map((word) => [word, word])]);
-  if (["texts", "changes", "choices"].includes(field.kind)) {
-    return element("textarea", { ...common, rows: 1, placeholder: "one a line", spellcheck: false });
-  }
-  return element("input", { ...common, type: "text", placeholder: usual, autocomplete: "off" });
-}
-
-function choices(common, pairs) {
-  const made = element("select", common);
-  made.append(...pairs.map(([value, text]) => element("option", { value, textContent: text })));
-  return made;
-}
-
-function row(field) {
-  const made = input(field);
-  const help = element("p", { className: "help", id: `h-${field.name}`, textContent: field.help });
-  made.setAttribute("aria-describedby", help.id);
-  if (field.required) made.required = true;
-  const box = element("div", { className: "field" });
-  box.dataset.words = `${field.name} ${field.label} ${field.help}`.toLowerCase();
-  box.append(element("label", { htmlFor: made.id, textContent: field.label }), made);
-  if (field.kind === "path") box.append(names(field, made), pasting(field, made));
-  box.append(help);
-  return box;
-}
-
-// What is known of a name, while it is typed.
-function names(field, made) {
-  const list = element("datalist", { id: `n-${field.name}` });
-  list.append(...field.words.map((value) => element("option", { value })));
-  made.setAttribute("list", list.id);
-  return list;
-}
-
-// A file of the reader's own in the place of a name: its text is the value of the field.
-function pasting(field, made) {
-  const kinds = field.name === "model" ? "YAML or a config.json" : "YAML";
-  const text = element("textarea", { name: field.name, rows: 10, spellcheck: false, hidden: true, disabled: true });
-  text.placeholder = `For example:\n\n${field.example}`;
-  text.setAttribute("aria-label", `${field.label}: the text of a file`);
-  const open = element("button", { type: "button", className: "small", textContent: `Paste ${kinds}` });
-  const turn = (on) => {
-    text.hidden = text.disabled = !on;
-    made.hidden = made.disabled = on;
-    open.textContent = on ? "A name instead" : `Paste ${kinds}`;
-  };
-  open.onclick = () => {
-    turn(text.hidden);
-    (text.hidden ? made : text).focus();
-  };
-  made.pasted = (value) => {
-    const whole = value.includes("\n") || value.startsWith("{");
-    turn(whole);
-    text.value = whole ? value : "";
-  };
-  return element("div", {}, text, open);
-}
-
-function build(form) {
-  $("version").textContent = `planner ${form.version}`;
-  $("first").append(...form.fields.filter((field) => field.first).map(row));
-  for (const [panel, fields] of grouped(form.fields.filter((field) => !field.first))) {
-    const box = element("div", { className: "fields" }, ...fields.map(row));
-    $("rest").append(element("details", {}, element("summary", { textContent: panel }), box));
-  }
-}
-
-function grouped(fields) {
-  const found = new Map();
-  for (const field of fields) found.set(field.panel, [...(found.get(field.panel) || []), field]);
-  return found;
-}
-
-function find() {
-  const text = $("find").value.trim().toLowerCase().replaceAll(" ", "_");
-  const plain = text.replaceAll("_", " ");
-  for (const panel of $("rest").children) {
-    let any = false;
-    for (const box of panel.querySelectorAll(".field")) {
-      const match = !text || box.dataset.words.includes(text) || box.dataset.words.includes(plain);
-      box.hidden = !match;
-      any ||= match;
-    }
-    panel.hidden = !any;
-    panel.open = Boolean(text) && any;
-  }
-}
-
-function fields() {
-  const found = {};
-  for (const [name, value] of new FormData($("question"))) {
-    if (value.trim()) found[name] = value.trim();
-  }
-  return found;
 }
 
 async function load() {
@@ -234,29 +128,32 @@ function written(asked, again) {
 
 function linked() {
   if (location.hash && !location.hash.includes("=")) return; // a place on the page
-  const asked = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  const boxes = [...$("question").querySelectorAll("[id^=f-]")];
-  for (const box of boxes) {
-    box.value = asked[box.name] || "";
-    box.pasted?.(box.value);
+  const asked = {};
+  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
+    asked[name] = name in asked ? `${asked[name]}\n${value}` : value;
   }
-  const known = boxes.map((box) => box.name);
-  const unknown = Object.keys(asked).filter((name) => !known.includes(name));
+  for (const box of $("question").querySelectorAll("[id^=f-]")) {
+    box.value = asked[box.name] || "";
+    box.pasted?.(asked[box.name] || "");
+  }
+  const taken = fields(); // not what the form has no field or no choice for
+  const lacks = Object.keys(asked).some((name) => asked[name].trim() !== (taken[name] || "").trim());
   for (const panel of $("rest").children) {
     panel.open = [...panel.querySelectorAll("[name]")].some((box) => asked[box.name]);
     if (panel.open) $("more").open = true;
   }
-  if (Object.keys(asked).length) solve(unknown.length ? asked : fields(), true); // which says what is meant
+  if (Object.keys(asked).length) solve(lacks ? asked : taken, true); // which says what is meant
 }
 
 // Answers
 
 async function solve(question, again = false) {
-  if ($("solve").disabled) stop(); // an address was followed while a question is answered
+  if (lost || $("solve").disabled) stop(); // it failed before, or an address was followed meanwhile
   written(question, again);
   turn += 1;
   const mine = turn;
   busy(true);
+  for (const box of document.querySelectorAll("[aria-invalid]")) box.removeAttribute("aria-invalid");
   say(ready ? "Solving." : "The planner is loaded first; the question is asked then.");
   const section = fresh();
   try {
@@ -302,6 +199,15 @@ function errors(section, lines) {
   place.replaceChildren(...lines.map((line) => element("p", { textContent: line })));
 }
 
+// To the field that an error begins with.
+function wrong(line) {
+  const box = $(`f-${line.split(":")[0].replaceAll("-", "_")}`);
+  if (!box) return;
+  box.setAttribute("aria-invalid", "true");
+  box.closest("#rest details")?.setAttribute("open", "");
+  if (!box.hidden) box.focus();
+}
+
 function show(section, question, found) {
   const part = (name) => section.querySelector(name);
   section.hidden = false;
@@ -310,8 +216,12 @@ function show(section, question, found) {
   part(".command").hidden = !found.command;
   part("code").textContent = found.command;
   part(".copy").onclick = () => copy(found.command);
+  part(".command").append(...Object.entries(found.pasted || {}).map(([name, text]) => saving(name, text)));
   part(".page").hidden = part(".export").hidden = !found.answer;
-  if (found.errors) errors(section, found.errors);
+  if (found.errors) {
+    errors(section, found.errors);
+    wrong(found.errors[0]);
+  }
   if (found.lacks) {
     errors(section, [`Not in a browser: ${found.reason}. The command above answers it on a computer.`]);
   }
@@ -335,7 +245,7 @@ function select(place, values, chosen) {
 async function report(section, answer) {
   const place = section.querySelector(".page");
   const wait = place.querySelector(".wait");
-  if (!place.open || place.querySelector("iframe") || gone(section)) return;
+  if (!place.open || place.querySelector("iframe") || gone(section, wait)) return;
   wait.textContent = "It is being drawn.";
   try {
     const found = await ask("page", { answer });
@@ -347,7 +257,7 @@ async function report(section, answer) {
     const choose = (hash) => chosen(section, hash);
     const none = "The browser keeps no pages of this address (https is needed): save the page, and open it.";
     if (!(await framed(place, found.page, choose))) place.querySelector(".save").append(` ${none}`);
-    say("Done.");
+    if (!waiting.size) say("Done.");
   } catch (error) {
     wait.textContent = `It cannot be drawn: ${error.message}`;
   }
@@ -362,7 +272,7 @@ function chosen(section, hash) {
 
 async function files(section, answer) {
   const place = section.querySelector(".files");
-  if (gone(section)) return;
+  if (gone(section, place)) return;
   const of = (name) => section.querySelector(name);
   const given = {
     answer, row: Number(of(".row").value), target: of(".target").value,
@@ -384,10 +294,18 @@ async function files(section, answer) {
   }
 }
 
-function gone(section) {
-  const lost = Number(section.dataset.boot) !== boot;
-  if (lost) say("The planner was stopped since; ask the question again.");
-  return lost;
+// Whether the worker that has an answer was ended, which `place` says.
+function gone(section, place) {
+  const ended = Number(section.dataset.boot) !== boot;
+  if (ended) place.textContent = "The planner was stopped since; ask the question again.";
+  return ended;
+}
+
+// What was pasted is a file for the command line.
+function saving(name, text) {
+  const save = element("button", { type: "button", textContent: `Save ${name} for it` });
+  save.onclick = () => download(name, text, "text/plain");
+  return save;
 }
 
 function file(name, text) {

@@ -5,12 +5,21 @@ import { loadPyodide } from "./runtime/pyodide.mjs";
 // method of `planner.web.answers.Answers`, with what it takes as an object; `tell` hears of progress.
 // `load` unpacks another archive.
 export async function boot(folder, stream) {
+  const archive = (name) => opened(name, stream(name));
+  const memory = archive("python.packed");
+  const packages = archive("planner.packed");
   // The memory of a Python that has started (`web/start.mjs`): a tenth of what starting one takes. What
   // is awaited stays with the runtime, so it is no promise, which would keep a copy of that memory.
-  const memory = { then: (take, fail) => started(stream("python.packed")).then(take, fail) };
-  const packages = stream("planner.packed");
-  const python = await loadPyodide({ indexURL: folder, _loadSnapshot: memory });
-  await unpack(python.FS, packages);
+  const started = { then: (take, fail) => memory.then(whole).then(take, fail) };
+  const [python] = await Promise.all([
+    loadPyodide({ indexURL: folder, _loadSnapshot: started }), packages, memory,
+  ]);
+  const { build } = await memory;
+  const load = async (archive) => {
+    if (archive.build !== build) throw new Error(`files of two builds; ${AGAIN}`);
+    await unpack(python.FS, archive);
+  };
+  await load(await packages);
   const asked = python.runPython(`
 import json, pathlib, sys
 from planner.web.answers import Answers
@@ -39,38 +48,42 @@ _called
 `);
   return {
     call: (kind, given, tell = () => {}) => JSON.parse(asked(kind, JSON.stringify(given), tell)),
-    load: async (name) => unpack(python.FS, stream(name)),
+    load: async (name) => load(await archive(name)),
   };
 }
 
-async function started(packed) {
-  const take = await opened(packed);
-  return take(await length(take));
+const AGAIN = "load the page again, past what the browser keeps";
+
+// The only file of an archive.
+async function whole({ files: [[, size]], take }) {
+  return take(size);
 }
 
-// Writes the files of an archive (`_packed` in `web/build.py`).
-async function unpack(files, packed) {
-  const take = await opened(packed);
-  const list = JSON.parse(new TextDecoder().decode(await take(await length(take))));
+// Writes the files of an archive.
+async function unpack(system, { files, take }) {
   const folders = new Set();
-  for (const [name, size] of list) {
+  for (const [name, size] of files) {
     const folder = `/${name.slice(0, name.lastIndexOf("/"))}`;
-    if (!folders.has(folder)) files.mkdirTree(folder);
+    if (!folders.has(folder)) system.mkdirTree(folder);
     folders.add(folder);
-    files.writeFile(`/${name}`, await take(size), { canOwn: true });
+    system.writeFile(`/${name}`, await take(size), { canOwn: true });
   }
 }
 
-const length = async (take) => new DataView((await take(4)).buffer).getUint32(0, true);
-
-// Takes so many bytes at a time of what is compressed: nothing of it is in memory twice.
-async function opened(packed) {
+// An archive (`_packed` in `web/build.py`): its build, its files, and what takes so many bytes of them at
+// a time. Nothing of it is in memory twice.
+async function opened(name, packed) {
   const pieces = (await packed).pipeThrough(new DecompressionStream("gzip")).getReader();
+  const damaged = (why) => new Error(`${name}: ${why}; ${AGAIN}`);
   let piece = new Uint8Array();
-  return async (size) => {
+  const take = async (size) => {
     const found = new Uint8Array(size);
     for (let at = 0; at < size; ) {
-      if (!piece.length) piece = (await pieces.read()).value;
+      if (!piece.length) {
+        const { done, value } = await pieces.read().catch((error) => Promise.reject(damaged(error.message)));
+        if (done) throw damaged("it ends too early");
+        piece = value;
+      }
       const part = piece.subarray(0, size - at);
       found.set(part, at);
       at += part.length;
@@ -78,4 +91,6 @@ async function opened(packed) {
     }
     return found;
   };
+  const length = new DataView((await take(4)).buffer).getUint32(0, true);
+  return { ...JSON.parse(new TextDecoder().decode(await take(length))), take };
 }

@@ -2,14 +2,35 @@
 import { boot } from "./boot.js";
 
 const MORE = { scipy: "more.packed" }; // archives that are loaded when a question takes them
+const TAKES = { uneven: "scipy" }; // by the layout, which need not be found out by a search
 const RUNTIME = new URL("runtime/", import.meta.url).href;
+
+const loads = { done: 0, of: 0 }; // bytes of all that was asked for
 
 async function stream(name) {
   const response = await fetch(RUNTIME + name).catch((error) => {
     throw new Error(`${name}: ${error.message}`);
   });
-  if (!response.ok) throw new Error(`${name}: ${response.status}`);
-  return response.body;
+  if (!response.ok) throw new Error(`${name}: ${response.status}; load the page again`);
+  loads.of += Number(response.headers.get("Content-Length")); // none: more is done than there is
+  const tell = teller();
+  const transform = (piece, out) => {
+    loads.done += piece.length;
+    const [done, of] = [loads.done, loads.of].map((bytes) => Math.round(bytes / 1e5) / 10);
+    tell("loading, MB", done, done <= of ? of : 0);
+    out.enqueue(piece);
+  };
+  return response.body.pipeThrough(new TransformStream({ transform }));
+}
+
+// Tells of progress, ten times a second at most.
+function teller() {
+  let last = 0;
+  return (what, done, of) => {
+    if (Date.now() - last < 100) return;
+    last = Date.now();
+    postMessage({ kind: "progress", what, done, of });
+  };
 }
 
 const booted = (async () => {
@@ -21,20 +42,22 @@ const booted = (async () => {
 
 async function reply(kind, given) {
   const planner = await booted;
-  let last = 0;
-  const tell = (what, done, of) => {
-    if (Date.now() - last < 100) return;
-    last = Date.now();
-    postMessage({ kind: "progress", what, done, of });
-  };
+  const tell = teller();
+  if (kind === "ask") await loaded(TAKES[given.texts.layout]);
   for (;;) {
     const found = planner.call(kind, given, tell);
-    const archive = MORE[found.lacks];
-    if (!archive) return found;
-    postMessage({ kind: "progress", what: "loading SciPy for this question", done: 0, of: 0 });
-    await planner.load(archive);
-    delete MORE[found.lacks]; // after it: one that failed is tried again by the next question
+    if (!(await loaded(found.lacks))) return found;
   }
+}
+
+// Whether there was more of a package to load, which is there then.
+async function loaded(name) {
+  const archive = MORE[name];
+  if (!archive) return false;
+  postMessage({ kind: "progress", what: "loading SciPy for this question", done: 0, of: 0 });
+  await (await booted).load(archive);
+  delete MORE[name]; // after it: one that failed is tried again by the next question
+  return true;
 }
 
 onmessage = async ({ data }) => {
@@ -45,6 +68,10 @@ onmessage = async ({ data }) => {
   }
 };
 
+// The runtime lets go of some of its own failures, such as a file of it that is not there.
+addEventListener("unhandledrejection", ({ reason }) => {
+  postMessage({ kind: "broken", why: String(reason?.message || reason) });
+});
 booted.then(
   () => postMessage({ kind: "ready" }),
   (error) => postMessage({ kind: "broken", why: String(error.message || error) }),

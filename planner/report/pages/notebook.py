@@ -86,7 +86,7 @@ def _front(result: SolveResult) -> str:
 
 
 def _proof(result: SolveResult) -> str:
-    gap = "" if result.gap is None else f", gap {show_percent(result.gap)}"
+    gap = "" if result.gap is None else f", gap {show_percent(round(result.gap, 9))}"
     return f"status {result.status}{gap}"
 
 

@@ -51,7 +51,7 @@ def refused(folder: Path, data: object, file: str = "config.json") -> str:
         (b'{"a": ' + b"[" * 100_000, "nested too deep for a model's file"),
         (b" " * (10 * 2**20 + 1), "larger than 10 MiB"),
         (b'{"a": Infinity}', "not valid JSON: Infinity is not a number"),
-        (b"{}", f"model_type: missing; {LISTED}; name one with --as, such as --as llama"),
+        (b"{}", f"model_type: missing; {LISTED}; add one (planner models import: --as llama)"),
         (b'{"model_type": 3}', f"model_type: must be text; {LISTED}"),
     ],
 )
