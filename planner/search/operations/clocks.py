@@ -80,7 +80,6 @@ def clocks_per_operation(
     choices = tuple(
         _choice(steps, seconds, one, base, mixed) for seconds, one in zip(times, found, strict=True)
     )
-    asked = times.index(switching_s)
     clocks, ends = _clocks(steps, base)
     answer = OperationClocks(
         operations=len(steps.stage),
@@ -97,7 +96,7 @@ def clocks_per_operation(
     )
     if not answer.worth:
         return answer
-    clocks, ends = _clocks(steps, found[asked])
+    clocks, ends = _clocks(steps, found[times.index(switching_s)])
     return replace(answer, clocks=clocks, ends=ends)
 
 
