@@ -25,9 +25,9 @@ from scipy.optimize import least_squares
 
 from hardware_db import Calibration, FrozenMap
 from planner.assumptions.assumptions import Assumptions, calibrated
-from planner.cost.columns import Columns, columns_of
+from planner.cost.columns import columns_of
 from planner.cost.context import CostModel
-from planner.cost.evaluate import step_times
+from planner.cost.evaluate import Alike, alike_of, step_times
 from planner.evidence.calibration.posterior import huber_of_rows
 from planner.evidence.runs.rows import Run
 from planner.plan import PlanTable
@@ -79,7 +79,7 @@ class Table:
 
     runs: list[Run] = field(default_factory=list)
     known: dict[Assumptions, Floats] = field(default_factory=dict)
-    columns: dict[tuple[object, ...], Columns] = field(default_factory=dict)
+    columns: dict[tuple[object, ...], Alike] = field(default_factory=dict)
 
     def log_times(self, assumptions: Assumptions) -> Floats:
         """(n,) logarithms of the predicted seconds."""
@@ -92,14 +92,14 @@ class Table:
             self.known[assumptions] = found
         return found
 
-    def _columns(self, model: CostModel) -> Columns:
+    def _columns(self, model: CostModel) -> Alike:
         """The plans' columns, made anew where a constant of the network differs."""
         key = tuple(getattr(model.assumptions, name) for name in _NETWORK)
         if key not in self.columns:
             self.columns.clear()
             batches = np.array([run.job.global_batch for run in self.runs])
             plans = PlanTable.from_plans([run.plan for run in self.runs])
-            self.columns[key] = columns_of(model, plans, batches)
+            self.columns[key] = alike_of(model, columns_of(model, plans, batches))
         return self.columns[key]
 
 

@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -67,10 +67,44 @@ def minimize(
             time limit that is not a number >= 0, no worker, or a seed outside 0 .. 2**31 - 1.
         RuntimeError: The answer of CP-SAT contradicts the definitions or a feasible hint.
     """
-    started = time.perf_counter()
     _check_options(problem, [objective], time_limit_s, workers, seed, hint or {})
-    problem = _bounded(problem, upper_bounds or {})
-    domains, tables = problem.domains(), [table.columns() for table in problem.tables]
+    limits = _Limits(time_limit_s, workers, seed)
+    return _minimized(problem, objective, limits, upper_bounds or {}, hint, _Left.of(problem))[0]
+
+
+class _Limits(NamedTuple):
+    """Limits and options of a search, as of `minimize`."""
+
+    time_limit_s: float | None
+    workers: int
+    seed: int
+
+
+class _Left(NamedTuple):
+    """Rows and values that some solution could use."""
+
+    tables: list[Relation]
+    domains: Relation
+
+    @staticmethod
+    def of(problem: FactoredProblem) -> _Left:
+        """All of them."""
+        return _Left([table.columns() for table in problem.tables], problem.domains())
+
+
+def _minimized(
+    problem: FactoredProblem,
+    objective: str,
+    limits: _Limits,
+    upper_bounds: Mapping[str, int],
+    hint: Mapping[str, int] | None,
+    left: _Left,
+) -> tuple[Solution[Decision], _Left]:
+    """What `minimize` returns, with what is left of the rows and values that it begins with."""
+    started = time.perf_counter()
+    time_limit_s, workers, seed = limits
+    problem = _bounded(problem, upper_bounds)
+    tables, domains = [*left.tables], dict(left.domains)
     possible = _prune(problem, tables, domains)
     rows = sum(len(table.rows) for table in problem.tables)
     kept = sum(row_count(table) for table in tables) if possible else 0
@@ -79,7 +113,7 @@ def minimize(
     if possible and time_limit_s is not None and time.perf_counter() - started >= time_limit_s:
         status, bound = Status.TIME_LIMIT, -math.inf
     elif possible:
-        model = Model(domains)
+        model = Model(dict(domains))
         target = model.build(problem, objective, tables)
         known = evaluate(problem, hint) if hint and hint.keys() == problem.choices.keys() else None
         model.add_hint(known[0] if known else hint or {})
@@ -91,7 +125,7 @@ def minimize(
         bound = value if status in (Status.OPTIMAL, Status.INFEASIBLE) else model.bound(target)
         if known and known[1][objective] < bound:
             raise RuntimeError(f"CP-SAT says {status.value} above {bound}, but {hint} is feasible")
-    return Solution(
+    found = Solution(
         decision=decision,
         objective=value,
         bound=min(bound, value),
@@ -99,6 +133,7 @@ def minimize(
         seconds=time.perf_counter() - started,
         counts=counts,
     )
+    return found, _Left(tables, domains)
 
 
 def front(
@@ -122,23 +157,28 @@ def front(
     _check_options(problem, objectives, time_limit_s, workers, seed, {})
     end = math.inf if time_limit_s is None else time.perf_counter() + time_limit_s
 
-    def proved(name: str, bounds: dict[str, int], hint: Decision | None) -> Solution[Decision]:
-        left = None if time_limit_s is None else max(end - time.perf_counter(), 0.0)
-        options: dict[str, Any] = {"time_limit_s": left, "workers": workers, "seed": seed}
-        found = minimize(problem, name, upper_bounds=bounds, hint=hint, **options)
+    def proved(
+        name: str, bounds: dict[str, int], hint: Decision | None, left: _Left
+    ) -> tuple[Solution[Decision], _Left]:
+        seconds = None if time_limit_s is None else max(end - time.perf_counter(), 0.0)
+        limits = _Limits(seconds, workers, seed)
+        found, rest = _minimized(problem, name, limits, bounds, hint, left)
         if found.status in (Status.FEASIBLE, Status.TIME_LIMIT):
             raise TimeoutError(f"the front is incomplete: its limit of {time_limit_s} s is over")
-        return found
+        return found, rest
+
+    left = _Left.of(problem)  # what a limit leaves holds all that a tighter one does
 
     def solve(limit: int | None) -> tuple[int, int, Decision | None] | None:
+        nonlocal left
         bounds = dict(upper_bounds or {})
         if limit is not None:
             bounds[first] = min(limit, bounds.get(first, limit))
-        least = proved(second, bounds, None)
+        least, left = proved(second, bounds, None, left)
         if least.decision is None:
             return None
         bounds[second] = int(least.objective)
-        best = proved(first, bounds, least.decision)
+        best, _ = proved(first, bounds, least.decision, left)
         return int(best.objective), int(least.objective), best.decision
 
     return cast(Iterator[tuple[int, int, Decision]], epsilon_front(solve))

@@ -90,10 +90,40 @@ def evaluate_figures(
     return figures(model, evaluated_columns(model, columns_of(model, plans, batches, nets=nets)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alike:
+    """Plans, and which of them share layers and state; `alike_of` makes it.
+
+    It holds for models of the same job whose networks are the same.
+
+    Attributes:
+        columns: n plans.
+        groups: Groups on whose networks their layers depend; of other ones it is made anew.
+        layers, state: One row of each kind, and (n,) which of them a plan has.
+    """
+
+    columns: Columns
+    groups: tuple[str, ...]
+    layers: tuple[Columns, IntArray]
+    state: tuple[Columns, IntArray]
+
+
+def alike_of(model: CostModel, x: Columns) -> Alike:
+    """Which plans are costed together."""
+    alone, which = distinct([*_layer_keys(model, x), x.plans.micro_batch.astype(np.int64)])
+    first, state = distinct(_state_keys(x))
+    return Alike(
+        columns=x,
+        groups=layer_groups(model.assumptions),
+        layers=(x.take(alone), which),
+        state=(x.take(first), state),
+    )
+
+
 def evaluate_totals(
     model: CostModel,
     plans: PlanTable,
-    columns: Columns | None = None,
+    columns: Alike | None = None,
     held: tuple[FloatArray, FloatArray] | None = None,
 ) -> Totals:
     """Time, energy and memory of every plan without their parts; otherwise `evaluate_table`.
@@ -103,14 +133,14 @@ def evaluate_totals(
     Args:
         model: Job and machine.
         plans: n plans.
-        columns: Their columns, where they were made before.
+        columns: What `alike_of` says of them, where it was asked before.
         held: What `held_once` says of them, where it was asked before.
     """
     if plans.stages is not None:
         x = evaluated(model, plans)
         step, peak, copied = x.step, x.memory.peak, trained_bytes(model.job, x.memory.fullest)
     else:
-        step = _timed_once(model, columns or columns_of(model, plans)).step
+        step = _timed_once(model, columns or alike_of(model, columns_of(model, plans))).step
         peak, copied = held or held_once(model, plans)
     time_s, energy_j = step.time[:, 0], step.energy[:, 0]
     return Totals(
@@ -144,7 +174,7 @@ def runs_of(
     return run_costs(model, kept_of(model, plans, *held), step_time_s, energy_j)
 
 
-def step_times(model: CostModel, columns: Columns) -> FloatArray:
+def step_times(model: CostModel, columns: Alike) -> FloatArray:
     """(n,) step times alone, in seconds, of plans whose columns were made before.
 
     The columns of `planner.cost.columns.columns_of` do not depend on constants other than those
@@ -177,7 +207,8 @@ class TimedPlans:
 
     def __init__(self, model: CostModel, plans: PlanTable) -> None:
         self.model, self.columns = model, columns_of(model, plans)
-        self._state = _state_once(model, self.columns)
+        first, which = distinct(_state_keys(self.columns))
+        self._state = _state_at(model, self.columns.take(first), which)
         self._alike = distinct(_layer_keys(model, self.columns))[1]
 
     def at(self, which: IntArray, micro_batch: IntArray, batches: IntArray) -> Timed:
@@ -191,12 +222,14 @@ class TimedPlans:
         x = self.columns.take(which)
         x = replace(x, plans=replace(x.plans, micro_batch=micro_batch)).with_batches(batches)
         first, at = distinct([self._alike[which], micro_batch])
-        layers = _layers_at(self.model, x, first, at, apart=True)
+        layers = _layers_at(self.model, x.take(first), at, apart=True)
         return _timed(self.model, x, layers, self._state.rows(which))
 
 
-def _timed_once(model: CostModel, x: Columns) -> Timed:
-    return _timed(model, x, _layers_once(model, x), _state_once(model, x))
+def _timed_once(model: CostModel, x: Alike) -> Timed:
+    if x.groups != layer_groups(model.assumptions):
+        x = alike_of(model, x.columns)
+    return _timed(model, x.columns, _layers_at(model, *x.layers), _state_at(model, *x.state))
 
 
 def _timed(
@@ -209,12 +242,6 @@ def _timed(
     return Timed(columns=x, layers=layers, costs=costs, stages=stages, inputs=inputs, step=step)
 
 
-def _layers_once(model: CostModel, x: Columns) -> tuple[LayerTerms, ...]:
-    """The layers of all rows, once per combination of their columns."""
-    first, which = distinct([*_layer_keys(model, x), x.plans.micro_batch.astype(np.int64)])
-    return _layers_at(model, x, first, which)
-
-
 def _layer_keys(model: CostModel, x: Columns) -> list[IntArray]:
     """The columns that the layers depend on, beside that of micro-batches."""
     clocks = np.unique(x.plans.clock, return_inverse=True)[1].astype(np.int64)
@@ -224,24 +251,28 @@ def _layer_keys(model: CostModel, x: Columns) -> list[IntArray]:
 
 
 def _layers_at(
-    model: CostModel, x: Columns, first: IntArray, at: IntArray, *, apart: bool = False
+    model: CostModel, few: Columns, at: IntArray, *, apart: bool = False
 ) -> tuple[LayerTerms, ...]:
-    """The layers of rows that are those of rows `first[at]`; see `LayerTimes.rows`."""
+    """The layers of rows that have those of rows `at` of few; see `LayerTimes.rows`."""
     return tuple(
         LayerTerms(
-            dense=few.dense and few.dense.rows(at, apart=apart),
-            moe=few.moe and few.moe.rows(at, apart=apart),
+            dense=terms.dense and terms.dense.rows(at, apart=apart),
+            moe=terms.moe and terms.moe.rows(at, apart=apart),
         )
-        for few in terms_of_layers(model, x.take(first))
+        for terms in terms_of_layers(model, few)
     )
 
 
-def _state_once(model: CostModel, x: Columns) -> StateTerms:
-    """Reductions and optimizer of all rows, once per combination of their columns."""
-    keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
+def _state_keys(x: Columns) -> list[IntArray]:
+    """The columns that reductions and optimizer depend on."""
     schedules = x.plans.schedules
-    first, which = distinct([*keys, schedules.values("replicas"), schedules.dealt_as])
-    return terms_of_state(model, x.take(first)).rows(which)
+    keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
+    return [*keys, schedules.values("replicas"), schedules.dealt_as]
+
+
+def _state_at(model: CostModel, few: Columns, at: IntArray) -> StateTerms:
+    """Reductions and optimizer of rows that have those of rows `at` of few."""
+    return terms_of_state(model, few).rows(at)
 
 
 def evaluated(
@@ -321,9 +352,11 @@ def memory_table(
 
 
 __all__ = [
+    "Alike",
     "Breakdown",
     "TimedPlans",
     "Totals",
+    "alike_of",
     "evaluate_table",
     "evaluate_totals",
     "evaluated",

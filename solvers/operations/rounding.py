@@ -7,6 +7,9 @@ uses what is left; `rounded` is all of it. They prove nothing: the bound of
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import add
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,27 +23,35 @@ from solvers.operations.program import (
     solve,
 )
 
+Planned = Callable[[float], Levels | None]
 _SHORTER = (1.0, 0.99, 0.98, 0.96)
+_ROUNDING = 1e-12
+"""Relative, of sums of seconds in another order."""
 _MOST_TRIED = 500_000
 """Waits that the evaluations of `slowed` go through, in all."""
 
 
-def rounded(graph: Operations, limit: float) -> Levels | None:
+def rounded(graph: Operations, limit: float, planned: Planned | None = None) -> Levels | None:
     """The best whole levels that are found from shares; None where none keep the limit.
 
     Begun from the shares within the limit and within somewhat shorter ones, rounded so that nothing
     is slower than planned, and to the largest share of each group.
+
+    Args:
+        graph: The operations.
+        limit: Seconds until the end of all.
+        planned: What `solve` says of the graph within a limit, where that is known.
     """
-    found = []
+    found: dict[bytes, Levels] = {}
     for factor in _SHORTER:
-        planned = solve(graph, factor * limit)
-        if planned is None:
+        shares = solve(graph, factor * limit) if planned is None else planned(factor * limit)
+        if shares is None:
             break
-        for level in (whole_levels(graph, planned), planned.shares.argmax(axis=1)):
+        for level in (whole_levels(graph, shares), shares.shares.argmax(axis=1)):
             quick = repaired(graph, level, limit)
-            if quick is not None:
-                found.append(evaluated(graph, at_level(graph, slowed(graph, quick, limit))))
-    return min(found, key=lambda one: one.cost, default=None)
+            if quick is not None and (key := quick.tobytes()) not in found:
+                found[key] = evaluated(graph, at_level(graph, slowed(graph, quick, limit)))
+    return min(found.values(), key=lambda one: one.cost, default=None)
 
 
 def whole_levels(graph: Operations, planned: Levels) -> Ints:
@@ -100,10 +111,10 @@ def slowed(graph: Operations, level: Ints, limit: float) -> Ints:
 
     The most saved per second first, again and again, while that makes it cheaper.
     """
-    level, tries, most = level.copy(), 0, _MOST_TRIED // max(len(graph.before), 1)
+    now, tries, most = _Walked(graph, level), 0, _MOST_TRIED // max(len(graph.before), 1)
+    level = now.level  # changes with it
     cost, seconds = (_by_group(graph, table) for table in (graph.cost, graph.seconds))
-    best = evaluated(graph, at_level(graph, level))
-    improved = True
+    best, improved = now.cost, True
     while improved and tries < most:
         improved = False
         own = np.arange(len(level)), level
@@ -115,13 +126,108 @@ def slowed(graph: Operations, level: Ints, limit: float) -> Ints:
                 break
             if cost[group, to] >= cost[group, level[group]]:
                 continue
-            before, level[group] = level[group], to
-            found, tries = evaluated(graph, at_level(graph, level)), tries + 1
-            if found.end <= limit * (1 + TOLERANCE) and found.cost < best.cost:
-                best, improved = found, True
+            tries += 1
+            if now.tried(int(group), int(to), limit) and now.cost < best:
+                best, improved = now.cost, True
             else:
-                level[group] = before
-    return level
+                now.back()
+    return now.level
+
+
+class _Walked:
+    """Whole levels that change group by group; end and cost are those of `evaluated`.
+
+    Begins are computed again from the first operation of the group on, as the largest of the same
+    sums, and the cost is the same sum over all shares: both are the same to the last bit.
+    """
+
+    def __init__(self, graph: Operations, level: Ints) -> None:
+        order, count = np.argsort(graph.after, kind="stable"), len(graph.seconds)
+        self.graph, self.level = graph, level.copy()
+        self.waits = graph.before[order].tolist(), graph.after[order].tolist()
+        self.first_wait = np.searchsorted(graph.after[order], np.arange(count + 1)).tolist()
+        self.plain, self.switches = graph.lag[order], None
+        self.around: list[list[int]] = []
+        if graph.switches is not None:
+            self.switches = graph.switches[order]
+            self.sides = graph.group[graph.before[order]], graph.group[graph.after[order]]
+            self.around = _rows_of(self.sides, graph.groups)
+        self.members = _rows_of((graph.group,), graph.groups)
+        found, own = evaluated(graph, at_level(graph, level)), level[graph.group]
+        self.begin, self.took = found.begin.tolist(), found.seconds.tolist()
+        self.lag = self._lags(np.arange(len(order))).tolist()
+        self.costs = np.zeros(graph.cost.shape)
+        self.costs[np.arange(count), own] = graph.cost[np.arange(count), own]
+        self.end, self.cost, self.rest = found.end, found.cost, self._rest()
+        self.kept = self.begin, self.end, self.cost, 0, 0
+
+    def tried(self, group: int, to: int, limit: float) -> bool:
+        """Gives a group another level; whether all ends within a limit then."""
+        self.kept = self.begin, self.end, self.cost, group, int(self.level[group])
+        self._set(group, to)
+        first, most = self.members[group][0], limit * (1 + TOLERANCE)
+        begin = self._begins(first, first + 1)[first]
+        if begin + self.took[first] + self.rest[first] > most * (1 + _ROUNDING):
+            return False
+        self.begin = self._begins(first, len(self.took))
+        self.end = max(map(add, self.begin, self.took))
+        self.cost = float(self.costs.sum()) + self.graph.per_second * self.end
+        return self.end <= most
+
+    def back(self) -> None:
+        """Takes the last change back."""
+        self.begin, self.end, self.cost, group, level = self.kept
+        self._set(group, level)
+
+    def _set(self, group: int, to: int) -> None:
+        members, graph = self.members[group], self.graph
+        self.costs[members, self.level[group]] = 0.0
+        self.costs[members, to] = graph.cost[members, to]
+        self.level[group] = to
+        for one, seconds in zip(members, graph.seconds[members, to].tolist(), strict=True):
+            self.took[one] = seconds
+        if self.around:
+            waits = self.around[group]
+            for wait, lag in zip(waits, self._lags(waits).tolist(), strict=True):
+                self.lag[wait] = lag
+
+    def _lags(self, waits: Ints | list[int]) -> npt.NDArray[np.float64]:
+        if self.switches is None:
+            return self.plain[waits]
+        one, other = (self.level[side[waits]] for side in self.sides)
+        return np.asarray(self.plain[waits] + self.switches[waits] * (one != other))
+
+    def _begins(self, first: int, end: int) -> list[float]:
+        """Begins of all operations up to one, those before the first as they are."""
+        begin: list[float] = [*self.begin[:first], *[0.0] * (end - first)]
+        took, lag = self.took, self.lag
+        of = range(self.first_wait[first], self.first_wait[end])
+        before, after = self.waits
+        for wait in of:
+            one = before[wait]
+            at = begin[one] + took[one] + lag[wait]
+            begin[after[wait]] = max(begin[after[wait]], at)
+        return begin
+
+    def _rest(self) -> list[float]:
+        """Seconds from the end of each operation to that of all, at least, whatever the levels."""
+        least, rest = self.graph.seconds.min(axis=1).tolist(), [0.0] * len(self.took)
+        before, after = self.waits
+        for wait in range(len(before) - 1, -1, -1):
+            other = after[wait]
+            rest[before[wait]] = max(
+                rest[before[wait]], float(self.plain[wait]) + least[other] + rest[other]
+            )
+        return rest
+
+
+def _rows_of(sides: tuple[Ints, ...], groups: int) -> list[list[int]]:
+    """The rows in which each group is on a side."""
+    found: list[list[int]] = [[] for _ in range(groups)]
+    for row, names in enumerate(zip(*(side.tolist() for side in sides), strict=True)):
+        for name in dict.fromkeys(names):
+            found[name].append(row)
+    return found
 
 
 def _by_group(graph: Operations, table: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

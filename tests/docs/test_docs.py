@@ -31,6 +31,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import planner
+from evidence import tables_once
 from evidence.calibration.synthetic import write_measurements
 from evidence.checked.logs import write_log
 from machine.detection_outputs import write_node
@@ -55,6 +56,7 @@ from docs.reading import (
 )
 from docs.tables import rows_in
 from planner.cli.main import app
+from planner.evidence.goodput import table as goodput
 from planner.question.asked.named import filled
 from planner.schedules import BUILT_IN
 
@@ -74,6 +76,8 @@ SMALL_FILES = (
 )
 """Writes, in the place of a large job's, what the examples that read a plan or a front read."""
 LONGEST = 250  # lines of a page
+few_runs = functools.partial(goodput.goodput_tables, runs=200)
+"""The tables of runs with failures, of which 10,000 are simulated else."""
 WRITTEN_WHOLE = {"docs/models-types.md": "benchmarks/model_types.py"}
 """Reference that a command writes whole, however long, and the command."""
 MAY_BE_LONGER = {*WRITTEN_WHOLE, "README.md"}
@@ -181,6 +185,8 @@ def _after_its_files(line: str) -> tuple[bool, bool]:
 
 def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(goodput, "goodput_tables", few_runs)
+    monkeypatch.setattr("planner.evidence.validation.answer.left_out_table", tables_once.left_out)
     (tmp_path / "job.yaml").write_text("model: llama2-7b\nchips: 64\n", encoding="utf-8")
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     write_measurements(tmp_path)

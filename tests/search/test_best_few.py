@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.jobs import random_chips, random_cost_model
 
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.objectives import ENERGY, MEMORY, OBJECTIVES, TIME, Objective
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
@@ -60,8 +60,8 @@ def few_of(search: UniformSpace, objective: Objective) -> tuple[PlanTable, bool]
 
 
 def value_of(search: UniformSpace, plans: PlanTable, objective: Objective) -> list[float]:
-    costs = evaluate_table(search.model, plans)
-    points = np.stack([costs.step_time_s, costs.energy.total], axis=1)
+    costs = evaluate_totals(search.model, plans)
+    points = np.stack([costs.step_time_s, costs.energy_j], axis=1)
     return [float(value) for value in values(points, objective)]
 
 
@@ -92,13 +92,13 @@ def test_limits_hold_for_all_of_them(seed: int) -> None:
     chips = random_chips(model, seed, most=8)
     free = UniformSpace(model=model, options=SpaceOptions(), limits=Limits(), chips=(chips,))
     plans, _ = few_of(free, ENERGY)
-    slowest = float(evaluate_table(model, plans).step_time_s.max()) * 0.999
+    slowest = float(evaluate_totals(model, plans).step_time_s.max()) * 0.999
     bound = replace(free, limits=Limits(step_time_s=slowest))
     plans, proved = few_of(bound, ENERGY)
     best = sorted(every_best(bound, ENERGY).values())[:3]
     assert proved
     assert value_of(bound, plans, ENERGY) == pytest.approx(best, rel=1e-9)
-    assert (evaluate_table(model, plans).step_time_s <= slowest * (1 + 1e-9)).all()
+    assert (evaluate_totals(model, plans).step_time_s <= slowest * (1 + 1e-9)).all()
 
 
 def test_the_first_stays_the_first() -> None:

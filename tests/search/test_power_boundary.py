@@ -19,7 +19,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import MEASURED
 from planner.cost.energy.facility import Facility
 from planner.cost.energy.meter import meter_of, waiting_w_per_chip
-from planner.cost.evaluate import evaluate_table, memory_table
+from planner.cost.evaluate import evaluate_figures, memory_table
 from planner.cost.pools.evaluate import evaluate_pooled
 from planner.cost.pools.pools import Pool
 from planner.frameworks.rules import applicable
@@ -64,8 +64,8 @@ def test_the_front_within_a_limit_is_that_of_brute_force(seed: int) -> None:
     model = replace(model, facility=Facility.of((1.1, 1.3)[seed % 2]))
     counts = model.cluster.chip_counts(8)
     plans = every_candidate(model, counts)
-    costs = evaluate_table(model, plans)
-    points = np.stack([costs.step_time_s, costs.energy.total], axis=1)
+    costs = evaluate_figures(model, plans)
+    points = np.stack([costs.step_time_s, costs.energy.boundaries["node_and_fabric"]], axis=1)
     space = UniformSpace(model=model, options=SpaceOptions(), limits=Limits()).on(*counts)
     for boundary in BOUNDARIES:
         watts = costs.energy.boundaries[boundary] / costs.step_time_s
@@ -113,7 +113,7 @@ def test_stages_that_differ_obey_the_limit_as_brute_force_does(boundary: str) ->
     rows = rows_of(model, 4, **coded)
     clocks = list(model.chip.clock_levels)
     plans = [one for row in range(len(rows)) for one in every_plan(model, rows, row, clocks)]
-    costs = evaluate_table(model, PlanTable.from_plans(plans))
+    costs = evaluate_figures(model, PlanTable.from_plans(plans))
     watts = costs.energy.boundaries[boundary] / costs.step_time_s
     for share in (0.05, 0.5):
         power_w = float(np.quantile(watts, share)) * (1 + 1e-6)
@@ -122,7 +122,7 @@ def test_stages_that_differ_obey_the_limit_as_brute_force_does(boundary: str) ->
         assert found.status is Status.OPTIMAL
         least_s = float(costs.step_time_s[watts <= power_w].min())
         assert found.points[0, 0] == pytest.approx(least_s, rel=1e-9), share
-        again = evaluate_table(model, found.plans)
+        again = evaluate_figures(model, found.plans)
         assert again.energy.boundaries[boundary][0] <= power_w * again.step_time_s[0]
 
 
@@ -155,7 +155,7 @@ def test_a_meter_shows_what_the_energy_of_a_plan_says(hardware: str) -> None:
     job = dense_model(8, 512, 8, 8, 2048)
     model = cost_model(job, hardware, global_batch=8, framework=framework)
     plans = every_candidate(model, model.cluster.chip_counts(8))
-    costs = evaluate_table(model, plans)
+    costs = evaluate_figures(model, plans)
     for boundary in BOUNDARIES:
         for row in range(0, len(plans), max(len(plans) // 20, 1)):
             it_w, inside_w = (

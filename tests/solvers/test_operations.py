@@ -6,8 +6,10 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from support.cases import each
 
 from solvers.operations.program import (
+    TOLERANCE,
     Operations,
     _Program,
     at_level,
@@ -15,7 +17,7 @@ from solvers.operations.program import (
     solve,
     solve_whole,
 )
-from solvers.operations.rounding import repaired, rounded, slowed, whole_levels
+from solvers.operations.rounding import _Walked, repaired, rounded, slowed, whole_levels
 
 
 def drawn(seed, *, grouped=False, switches=False):
@@ -160,3 +162,31 @@ def test_nothing_is_written_where_programs_write(capfd: pytest.CaptureFixture[st
     solve_whole(graph, max(one.end for one in every(graph)), nodes=1)
     print("after")
     assert capfd.readouterr().out == "after\n"
+
+
+@each("switches", [False, True])
+@each("seed", range(20))
+def test_levels_changed_one_by_one_are_those_evaluated_anew(seed: int, switches: bool) -> None:
+    """To the last bit, also after changes that were taken back; none within the limit is missed."""
+    graph = drawn(seed, grouped=seed % 2 == 1, switches=switches)
+    rng = np.random.default_rng(seed)
+    level = rng.integers(0, graph.seconds.shape[1], graph.groups)
+    walked = _Walked(graph, level)
+    limit = float(np.median([one.end for one in every(graph)]))
+    for _ in range(60):
+        group, to = int(rng.integers(graph.groups)), int(rng.integers(graph.seconds.shape[1]))
+        wanted = level.copy()
+        wanted[group] = to
+        found = evaluated(graph, at_level(graph, wanted))
+        within = walked.tried(group, to, limit)
+        assert within == (found.end <= limit * (1 + TOLERANCE))
+        if within:
+            assert (walked.end, walked.cost) == (found.end, found.cost)
+        if within and rng.random() < 0.5:
+            level = wanted
+        else:
+            walked.back()
+        np.testing.assert_array_equal(walked.level, level)
+        again = evaluated(graph, at_level(graph, level))
+        assert (walked.end, walked.cost) == (again.end, again.cost)
+        assert walked.begin == again.begin.tolist()

@@ -133,7 +133,7 @@ def read_runs(
 
     Args:
         path: The file.
-        on_progress: Called now and then with what is done, how many, of how many.
+        on_progress: Called now and then with what is done, how many, of how many, of a file.
         assume_network: Take the cluster's own network for a text that is not understood.
         measured: The column without which a row is incomplete.
         extra: Columns that are known beside those of runs; they are needed too.
@@ -142,9 +142,7 @@ def read_runs(
         InputError: A needed column is missing, or no row is left; one line per fault.
     """
     if path is None:
-        sets = {line.cells["id"]: line.cells for line in shipped("sets")}
-        lines = [_with_set(line, sets.get(line.cells["id"], {})) for line in shipped("runs")]
-        return reading_of("runs.csv", lines, on_progress)
+        return _of_package()
     name = one_line(str(path))
     columns, found = read(path)
     if problems := missing_columns(name, columns, (*_needed(columns, measured), *extra)):
@@ -155,6 +153,14 @@ def read_runs(
     if not reading.runs:
         raise InputError("\n".join([f"{name}: no row is left", *reasons(name, reading.skipped)]))
     return replace(reading, notes=tuple(unused_columns(columns, (*COLUMNS, *extra), _ALIASES)))
+
+
+@cache
+def _of_package() -> Reading:
+    """The runs of the package, read once in a process."""
+    sets = {line.cells["id"]: line.cells for line in shipped("sets")}
+    lines = [_with_set(line, sets.get(line.cells["id"], {})) for line in shipped("runs")]
+    return reading_of("runs.csv", lines)
 
 
 def reasons(name: str, skipped: Iterable[Skipped]) -> list[str]:

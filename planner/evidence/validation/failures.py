@@ -34,7 +34,7 @@ from planner.evidence.runs.reading import (
     skipped_run,
 )
 from planner.evidence.runs.rows import Run, run_of
-from planner.evidence.validation.memory import both_modes, cost_model, peaks
+from planner.evidence.validation.memory import cost_model, peaks_by_mode
 from planner.evidence.validation.risk import RiskTable, chances, risk_table
 from planner.plan import PlanTable
 from planner.question.asked.usual import OOM_RISK
@@ -236,8 +236,7 @@ def _side(runs: list[Run]) -> _Side:
     for rows in jobs.values():
         first = runs[rows[0]]
         table = PlanTable.from_plans([runs[at].plan for at in rows])
-        never, always = both_modes(first, first.job.framework, table)
-        expected = peaks(first, first.job.framework, table)
+        expected, never, always = peaks_by_mode(first, first.job.framework, table)
         gib[:, rows] = np.stack([expected, always, never]) / GIB
         model = cost_model(first)
         room[rows] = model.allocatable_bytes / GIB

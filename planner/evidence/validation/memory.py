@@ -8,14 +8,14 @@ what the memory depends on (framework profile, pipeline, tensor parallelism) div
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from frozen_records import dataclass
-from hardware_db import HardwareError
+from hardware_db import Cluster, HardwareError
 from planner.assumptions.assumptions import calibrated
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import FloatArray
@@ -23,12 +23,14 @@ from planner.base.errors import InputError
 from planner.base.units import GIB
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
+from planner.cost.job import Job
 from planner.evidence.csvfile import published
 from planner.evidence.runs.checking import held_faults
 from planner.evidence.runs.reading import Reading, Skipped, reasons, skipped_run
 from planner.evidence.runs.rows import Run, run_of
 from planner.plan import PlanTable
 
+_PEAK = "peak_mem_gib_per_chip"
 _DIVIDED = ("nanotron", "titan", "simumax", "v100gpt2", "v100tune", "mbskill")
 """Published sets whose memory rows `_set_of` divides otherwise than their step times."""
 
@@ -164,34 +166,67 @@ def memory_rows(
         rows: Columns of runs.csv; default: the published runs.
         change: Fields of every framework profile to replace (for ablations).
     """
-    found: list[MemoryRow] = []
-    left_out: dict[str, str] = {}
     named = {row["id"]: row["set"] for row in published("sets")}
-    for row in published("runs") if rows is None else rows:
-        if not row["peak_mem_gib_per_chip"]:
-            continue
+    held = [row for row in (published("runs") if rows is None else rows) if row[_PEAK]]
+    jobs: dict[tuple[Job, Cluster], dict[int, Run]] = defaultdict(dict)
+    wrong: dict[int, str] = {}
+    for at, row in enumerate(held):
         try:
-            predicted = memory_row(run_of(row), **change)
-            set_name = named.get(row["id"], "")
-            is_divided = not set_name or set_name.startswith(_DIVIDED)
-            found.append(predicted if is_divided else replace(predicted, set_name=set_name))
+            run = run_of(row)
+            jobs[run.job, run.cluster][at] = run
         except (InputError, HardwareError) as error:
-            left_out[row["id"]] = str(error)
-    return found, left_out
+            wrong[at] = str(error)
+    found: dict[int, MemoryRow] = {}
+    for runs in jobs.values():
+        for at, predicted in _each_alone_at_fault(runs, change):
+            if isinstance(predicted, MemoryRow):
+                found[at] = _in_its_set(predicted, named.get(held[at]["id"], ""))
+            else:
+                wrong[at] = str(predicted)
+    return [found[at] for at in sorted(found)], {held[at]["id"]: wrong[at] for at in sorted(wrong)}
+
+
+def _in_its_set(row: MemoryRow, name: str) -> MemoryRow:
+    is_divided = not name or name.startswith(_DIVIDED)
+    return row if is_divided else replace(row, set_name=name)
+
+
+def _each_alone_at_fault(
+    runs: Mapping[int, Run], change: Mapping[str, float | str]
+) -> Iterator[tuple[int, MemoryRow | Exception]]:
+    """Runs of one job at once; where one of them is at fault, each on its own."""
+    try:
+        yield from zip(runs, _of_one_job([*runs.values()], change), strict=True)
+    except (InputError, HardwareError):
+        for at, run in runs.items():
+            try:
+                yield at, _of_one_job([run], change)[0]
+            except (InputError, HardwareError) as error:
+                yield at, error
 
 
 def memory_row(run: Run, **change: float | str) -> MemoryRow:
     """The prediction of one run that has a peak memory; `change` as in `memory_rows`."""
-    framework = replace(run.job.framework, **change)  # type: ignore[arg-type]
-    table = PlanTable.from_plans([run.plan])
+    return _of_one_job([run], change)[0]
+
+
+def _of_one_job(runs: Sequence[Run], change: Mapping[str, float | str]) -> list[MemoryRow]:
+    """The predictions of runs that differ in their plans alone; `change` as in `memory_rows`."""
+    first = runs[0]
+    framework = replace(first.job.framework, **change)  # type: ignore[arg-type]
+    table = PlanTable.from_plans([run.plan for run in runs])
+    held = [gib / GIB for gib in peaks_by_mode(first, framework, table)]
+    return [_row_of(run, *(float(gib[at]) for gib in held)) for at, run in enumerate(runs)]
+
+
+def _row_of(run: Run, expected: float, *modes: float) -> MemoryRow:
     assert run.measured_memory_bytes is not None
-    modes = [float(peak[0]) / GIB for peak in both_modes(run, framework, table)]
     outside = run.habits.outside_gib
     return MemoryRow(
         key=run.key,
         set_name=_set_of(run),
         measured_gib=run.measured_memory_bytes / GIB,
-        predicted_gib=float(peaks(run, framework, table)[0]) / GIB + outside,
+        predicted_gib=expected + outside,
         least_gib=min(modes) + outside,
         most_gib=max(modes) + outside,
         capacity_gib=run.cluster.chip.memory_bytes / GIB,
@@ -217,12 +252,20 @@ def peaks(run: Run, framework: FrameworkProfile, table: PlanTable) -> FloatArray
     return memory_table(model, table).peak
 
 
-def both_modes(run: Run, framework: FrameworkProfile, table: PlanTable) -> list[FloatArray]:
-    """(n,) bytes where gathered inputs are never kept, and always; equal where that is known."""
+def peaks_by_mode(
+    run: Run, framework: FrameworkProfile, table: PlanTable
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n,) bytes as expected, and where gathered inputs are never kept, and always.
+
+    They are equal where that is known.
+    """
+    expected = peaks(run, framework, table)
     if framework.keeps_gathered != "unknown":
-        return [peaks(run, framework, table)] * 2
-    modes = (replace(framework, keeps_gathered=mode) for mode in ("never", "always"))
-    return [peaks(run, mode, table) for mode in modes]
+        return expected, expected, expected
+    never, always = (
+        peaks(run, replace(framework, keeps_gathered=mode), table) for mode in ("never", "always")
+    )
+    return expected, never, always
 
 
 def _set_of(run: Run) -> str:

@@ -8,9 +8,16 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
-from planner.cost.columns import Columns, columns_of, on_other_networks
+from planner.cost.columns import columns_of, on_other_networks
 from planner.cost.context import CostModel
-from planner.cost.evaluate import Totals, evaluate_totals, held_once, step_times
+from planner.cost.evaluate import (
+    Alike,
+    Totals,
+    alike_of,
+    evaluate_totals,
+    held_once,
+    step_times,
+)
 from planner.cost.job import Job
 from planner.network.fabric import Fabric
 from planner.plan import Plan, PlanTable
@@ -26,14 +33,15 @@ class Changed:
 
     Attributes:
         plans: n plans.
-        columns: Theirs under the first model; None for plans with explicit stages.
+        columns: Theirs under the first model, with which are costed together; None for plans with
+            explicit stages.
         fabrics: The network of the first model, by chips.
         job: Of the first model.
         held: What a chip holds under it (`planner.cost.evaluate.held_once`); None as above.
     """
 
     plans: PlanTable
-    columns: Columns | None
+    columns: Alike | None
     fabrics: dict[int, Fabric]
     job: Job
     held: tuple[FloatArray, FloatArray] | None
@@ -44,19 +52,19 @@ class Changed:
         table = PlanTable.from_plans(plans)
         return Changed(
             plans=table,
-            columns=None if table.stages is not None else columns_of(model, table),
+            columns=None if table.stages is not None else alike_of(model, columns_of(model, table)),
             fabrics={int(count): model.fabric(int(count)) for count in np.unique(table.chips)},
             job=model.job,
             held=None if table.stages is not None else held_once(model, table),
         )
 
-    def _of(self, model: CostModel) -> Columns | None:
+    def _of(self, model: CostModel) -> Alike | None:
         """The columns under another model."""
         if self.columns is None:
             return None
         if all(model.fabric(count) == fabric for count, fabric in self.fabrics.items()):
             return self.columns
-        return on_other_networks(model, self.columns)
+        return alike_of(model, on_other_networks(model, self.columns.columns))
 
     def totals(self, model: CostModel) -> Totals:
         """Time, energy and memory under another model, (n,) each."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -48,25 +49,24 @@ def slower_steps(made: Rebuilding, plan: Plan, limits: Limits) -> list[Judged]:
 
 def _on_each(made: Rebuilding, plan: Plan, limits: Limits, factor: float) -> list[Judged]:
     """The plan on machines one resource of which is so many times as good."""
-    return [
-        Judged(
-            change=one.change, result=_on(one.model, plan),
-            refusal=_refused(one.model, plan, limits),
-        )
-        for one in machines(made, plan, factor)
-    ]  # fmt: skip
+    return [_judged(one.change, one.model, plan, limits) for one in machines(made, plan, factor)]
 
 
-def _on(model: CostModel, plan: Plan) -> PlanResult:
+def _judged(
+    change: str, model: CostModel, plan: Plan, limits: Limits, batches: IntArray | None = None
+) -> Judged:
+    """The plan under a model, and why not; `batches`: (1,) sequences per step, if others."""
+    result, refusal = _on(model, plan, limits, batches)
+    return Judged(change=change, result=result, refusal=refusal)
+
+
+def _on(
+    model: CostModel, plan: Plan, limits: Limits, batches: IntArray | None = None
+) -> tuple[PlanResult, Refusal | None]:
     table = PlanTable.from_plans([plan])
-    return plan_results(model, table, evaluate_table(model, table))[0]
-
-
-def _refused(model: CostModel, plan: Plan, limits: Limits) -> Refusal | None:
-    table = PlanTable.from_plans([plan])
-    costs = evaluate_table(model, table)
-    stage = binding_stages(model, table, costs)[0]
-    return refusal_of(model, plan_results(model, table, costs)[0], limits, stage)
+    costs = evaluate_table(model, table, batches)
+    result, stage = plan_results(model, table, costs)[0], binding_stages(model, table, costs)[0]
+    return result, refusal_of(model, result, limits, stage)
 
 
 def _more_memory(made: Rebuilding, plan: Plan, limits: Limits, near: Sequence[Judged]) -> Judged:
@@ -75,22 +75,21 @@ def _more_memory(made: Rebuilding, plan: Plan, limits: Limits, near: Sequence[Ju
     roomy = made.on_chip(replace(chip, memory_bytes=chip.memory_bytes * FASTER))
     doubled = None if limits.memory_bytes is None else limits.memory_bytes * FASTER
     more = replace(limits, memory_bytes=doubled)
-    let_in = [
-        (one.result.step_time_s, one)
+    kept_out = [
+        (one.change, one.result)
         for one in near
-        if one.result is not None
-        and one.refusal is not None
-        and one.refusal.reason == "memory"
-        and _refused(roomy, one.result.plan, more) is None
+        if one.result is not None and one.refusal is not None and one.refusal.reason == "memory"
     ]
-    here = _on(roomy, plan)
-    best = min(let_in, key=lambda pair: pair[0], default=None)
-    if best is None or best[0] >= here.step_time_s:
-        refusal = _refused(roomy, plan, more)
-        return Judged(change="twice the memory", result=here, refusal=refusal)
-    change = f"twice the memory, with {best[1].change}"
-    assert best[1].result is not None
-    return Judged(change=change, result=_on(roomy, best[1].result.plan), refusal=None)
+    judged = ((change, own, *_on(roomy, own.plan, more)) for change, own in kept_out)
+    let_in = [
+        (own.step_time_s, change, result) for change, own, result, refusal in judged if not refusal
+    ]
+    here = _judged("twice the memory", roomy, plan, more)
+    best = min(let_in, key=lambda one: one[0], default=None)
+    assert here.result is not None
+    if best is None or best[0] >= here.result.step_time_s:
+        return here
+    return Judged(change=f"twice the memory, with {best[1]}", result=best[2], refusal=None)
 
 
 def scale_steps(
@@ -110,13 +109,8 @@ def scale_steps(
         found.append(_wider(model, wider, limits, f"twice the chips ({data} doubled)", options))
     if not model.assumptions.token_granularity:
         larger = replace(model, job=replace(model.job, global_batch=model.job.global_batch * 2))
-        table = PlanTable.from_plans([plan])
         batches = np.array([larger.job.global_batch])
-        costs = evaluate_table(larger, table, batches)
-        result = plan_results(larger, table, costs)[0]
-        stage = binding_stages(larger, table, costs)[0]
-        refusal = refusal_of(larger, result, limits, stage)
-        found.append(Judged(change="twice the batch", result=result, refusal=refusal))
+        found.append(_judged("twice the batch", larger, plan, limits, batches))
     return found
 
 
@@ -132,4 +126,4 @@ def _wider(
     rule = broken_rule(model, plan, all_orders=options.all_orders, targets=options.runnable_in)
     if rule is not None:
         return Judged(change=change, result=None, refusal=rule)
-    return Judged(change=change, result=_on(model, plan), refusal=_refused(model, plan, limits))
+    return _judged(change, model, plan, limits)

@@ -15,6 +15,7 @@ taken. Nothing is limited in seconds: the answer does not depend on how fast the
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -66,19 +67,19 @@ def clocks_per_operation(
             on_progress("clocks", done, len(times) + 2)
 
     progress(0)
-    stages = _per_stage(steps, limit_s)
+    known = _Known(steps)
+    stages = known.stages(limit_s)
     base = evaluated(steps.graph, _of_operations(steps, stages))
-    mixed = solve(steps.graph, limit_s) or base
+    mixed = known.mixed(limit_s) or base
     progress(1)
     found = []
     for at, seconds in enumerate(times):
-        found.append(_whole(steps, seconds, limit_s, base))
+        found.append(_whole(known, seconds, limit_s, base))
         progress(2 + at)
-    front = _front(steps, limit_s, found[0].cost)
+    front = _front(known, limit_s, found[0].cost)
     choices = tuple(
         _choice(steps, seconds, one, base, mixed) for seconds, one in zip(times, found, strict=True)
     )
-    asked = times.index(switching_s)
     clocks, ends = _clocks(steps, base)
     answer = OperationClocks(
         operations=len(steps.stage),
@@ -95,8 +96,26 @@ def clocks_per_operation(
     )
     if not answer.worth:
         return answer
-    clocks, ends = _clocks(steps, found[asked])
+    clocks, ends = _clocks(steps, found[times.index(switching_s)])
     return replace(answer, clocks=clocks, ends=ends)
+
+
+class _Known:
+    """What is asked of a plan's operations more than once, solved once.
+
+    Attributes:
+        stages: By limit, the best clock per stage.
+        mixed: By limit, the shares of clocks, where changes take no time.
+        quick: By the seconds of a change and by limit, whole clocks made from them.
+    """
+
+    def __init__(self, steps: StepOperations) -> None:
+        self.steps = steps
+        self.stages = cache(lambda limit_s: _per_stage(steps, limit_s))
+        self.mixed = cache(lambda limit_s: solve(steps.graph, limit_s))
+        self.quick = cache(
+            lambda seconds, limit_s: rounded(steps.with_switches(seconds), limit_s, self.mixed)
+        )
 
 
 def _per_stage(steps: StepOperations, limit_s: float) -> Levels:
@@ -118,26 +137,26 @@ def _of_operations(steps: StepOperations, stages: Levels) -> FloatArray:
     return np.asarray(stages.shares[_stages(steps)])
 
 
-def _front(steps: StepOperations, limit_s: float, best: float) -> tuple[Slower, ...]:
+def _front(known: _Known, limit_s: float, best: float) -> tuple[Slower, ...]:
     """Points at longer steps; clocks that end sooner (of `best` joules) are allowed later too."""
     found: list[Slower] = []
     for factor in _SLOWER:
-        one = _slower(steps, factor * limit_s)
+        one = _slower(known, factor * limit_s)
         best = min(best, one.per_operation_j)
         found.append(replace(one, per_operation_j=best))
     return tuple(found)
 
 
-def _slower(steps: StepOperations, limit_s: float) -> Slower:
+def _slower(known: _Known, limit_s: float) -> Slower:
     """A point of the front."""
-    base = _per_stage(steps, limit_s)
-    mixed = solve(steps.graph, limit_s)
+    base = known.stages(limit_s)
+    mixed = known.mixed(limit_s)
     if mixed is None:
         return Slower(
             step_time_s=limit_s, per_stage_j=base.cost, per_operation_j=base.cost,
             mixed_j=base.cost, bound_j=min(base.bound, base.cost),
         )  # fmt: skip
-    whole = rounded(steps.graph, limit_s) or base
+    whole = known.quick(0.0, limit_s) or base
     return Slower(
         step_time_s=limit_s,
         per_stage_j=base.cost,
@@ -147,11 +166,11 @@ def _slower(steps: StepOperations, limit_s: float) -> Slower:
     )
 
 
-def _whole(steps: StepOperations, switching_s: float, limit_s: float, base: Levels) -> Levels:
+def _whole(known: _Known, switching_s: float, limit_s: float, base: Levels) -> Levels:
     """The best clock of each operation that is found, no worse than one per stage."""
-    graph = steps.with_switches(switching_s)
+    steps, graph = known.steps, known.steps.with_switches(switching_s)
     found = [base]
-    quick = rounded(graph, limit_s)
+    quick = known.quick(switching_s, limit_s)
     if quick is not None:
         found.append(quick)
     if len(steps.stage) <= _MOST:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.command import planner, refused
+from evidence.tables_once import failures
 from support.cases import each
-from tables_once import failures
 
 from planner.evidence.power.caps import cap_table
 from planner.evidence.power.clocks import SWEPT, clock_table

@@ -2,17 +2,18 @@
 
 import numpy as np
 import pytest
+from evidence import tables_once
 
 from hardware_db import load_calibration
 from planner.evidence.left_out.constants import in_the_fit, without
 from planner.evidence.left_out.kinds import KINDS, kind_of
-from planner.evidence.left_out.sources import LeftOutTable, left_out_table
+from planner.evidence.left_out.sources import LeftOutTable
 from planner.evidence.runs.reading import read_runs
 
 
 @pytest.fixture(scope="module")
 def found() -> LeftOutTable:
-    return left_out_table()
+    return tables_once.left_out()
 
 
 def test_every_source_with_a_split_is_predicted_once(found: LeftOutTable) -> None:

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-import tables_once
+from evidence import tables_once
 from support.cases import each
 
 from planner.base.units import GIB

@@ -9,7 +9,7 @@ from test_uneven_front import same_staircase, with_clocks
 
 from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.plan import Plan, PlanTable
 from planner.search.uneven.clocks import clock_front, explicit_plan, with_stage_clocks
 from solvers.frontier import nondominated
@@ -32,8 +32,8 @@ def job() -> CostModel:
 
 
 def points_of(model: CostModel, plans: list[Plan]) -> FloatArray:
-    cost = evaluate_table(model, PlanTable.from_plans(plans))
-    return np.stack([cost.step_time_s, cost.energy.total], axis=1)
+    cost = evaluate_totals(model, PlanTable.from_plans(plans))
+    return np.stack([cost.step_time_s, cost.energy_j], axis=1)
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -8,7 +8,7 @@ from support.jobs import random_cost_model
 from support.uneven import rows_of
 
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.plan import PlanTable
 from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
@@ -76,13 +76,13 @@ def test_integers_agree_with_the_cost_model(seed: int) -> None:
     plans = [columns.plan(Choice(columns=choice, time=0, cost=0)) for choice in chosen]
     if not plans:
         pytest.skip("no walk ended")
-    cost = evaluate_table(model, PlanTable.from_plans(plans))
-    for choice, seconds, joules in zip(chosen, cost.step_time_s, cost.energy.total, strict=True):
+    cost = evaluate_totals(model, PlanTable.from_plans(plans))
+    for choice, seconds, joules in zip(chosen, cost.step_time_s, cost.energy_j, strict=True):
         time, units = value(columns.problem, choice)
         exact = seconds / columns.units.time_s
         assert time <= exact * (1 + 1e-12) <= (time + columns.rounding) * (1 + 1e-11)
         if energy and not model.assumptions.component_energy:
             exact = joules / columns.units.joules
             assert units <= exact * (1 + 1e-11) <= (units + 2 * columns.rounding) * (1 + 1e-10)
-    held = cost.memory_per_chip_bytes
+    held = cost.memory_bytes
     assert (held <= Limits().chip_bytes(model)).all()

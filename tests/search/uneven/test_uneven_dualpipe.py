@@ -12,7 +12,7 @@ from test_uneven_brute_force import check_row
 
 from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.plan import Plan, PlanTable
 from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
@@ -69,9 +69,9 @@ def test_bounds_and_columns_against_all_plans(seed: int) -> None:
     plans = every_plan(model, rows, 0)
     if len(plans) > 20_000:
         pytest.skip("too many plans")
-    cost = evaluate_table(model, PlanTable.from_plans(plans))
-    limit = float(np.quantile(cost.memory_per_chip_bytes, rng.choice([0.02, 0.3, 0.9, 1.0])))
-    best = float(cost.step_time_s[cost.memory_per_chip_bytes <= limit].min())
+    cost = evaluate_totals(model, PlanTable.from_plans(plans))
+    limit = float(np.quantile(cost.memory_bytes, rng.choice([0.02, 0.3, 0.9, 1.0])))
+    best = float(cost.step_time_s[cost.memory_bytes <= limit].min())
     check_row(model, Limits(memory_bytes=limit), rows, 0, best)
 
 
@@ -84,10 +84,10 @@ def test_integers_and_bounds_of_energy_against_random_plans(seed: int) -> None:
         pytest.skip("no row")
     clocks = model.clocks(wanted=True)
     plans = [mirrored(rng, random_plan(rng, model, rows, 0), clocks) for _ in range(60)]
-    cost = evaluate_table(model, PlanTable.from_plans(plans))
-    seconds, joules = cost.step_time_s, cost.energy.total
-    limits = Limits(memory_bytes=float(np.median(cost.memory_per_chip_bytes)))
-    fits = cost.memory_per_chip_bytes <= limits.chip_bytes(model)
+    cost = evaluate_totals(model, PlanTable.from_plans(plans))
+    seconds, joules = cost.step_time_s, cost.energy_j
+    limits = Limits(memory_bytes=float(np.median(cost.memory_bytes)))
+    fits = cost.memory_bytes <= limits.chip_bytes(model)
     forms = row_forms(model, rows, row_terms(model, rows, model.clocks(wanted=False)))
     mean = mean_bounds(model, rows, forms, clocks)
     work = full_work(model, limits, rows, forms, clocks)
@@ -134,9 +134,9 @@ def check_cheapest(
     assert found.status is Status.OPTIMAL or least == np.inf
     if found.decision is None:
         return
-    cost = evaluate_table(model, PlanTable.from_plans([columns.plan(found.decision)]))
-    assert float(cost.memory_per_chip_bytes[0]) <= limits.chip_bytes(model)
-    time, value = float(cost.step_time_s[0]) / unit.time_s, float(cost.energy.total[0])
+    cost = evaluate_totals(model, PlanTable.from_plans([columns.plan(found.decision)]))
+    assert float(cost.memory_bytes[0]) <= limits.chip_bytes(model)
+    time, value = float(cost.step_time_s[0]) / unit.time_s, float(cost.energy_j[0])
     assert found.decision.time <= time * ROUNDED
     assert time <= (found.decision.time + columns.rounding) * (1 + 1e-11)
     assert found.objective <= value / unit.joules * (1 + 1e-11)

@@ -10,7 +10,7 @@ from support.jobs import random_cost_model
 from support.uneven import counted, device_of, first_recomputed
 
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.cost.stages.explicit import chunk_kinds
 from planner.plan import SHARDINGS, Plan, PlanTable, Stage
 from planner.question.options import SpaceOptions
@@ -80,8 +80,8 @@ def test_the_best_plan_of_a_layout_is_that_of_all_its_plans(seed: int) -> None:
     plans = random_plans(rng, model, rows, row, sizes)
     if not plans:
         pytest.skip("no plan is drawn")
-    cost = evaluate_table(model, PlanTable.from_plans(plans))
-    fits = cost.memory_per_chip_bytes <= limits.chip_bytes(model)
+    cost = evaluate_totals(model, PlanTable.from_plans(plans))
+    fits = cost.memory_bytes <= limits.chip_bytes(model)
     if columns is None:
         assert not fits.any()
         return
@@ -90,5 +90,5 @@ def test_the_best_plan_of_a_layout_is_that_of_all_its_plans(seed: int) -> None:
     assert found.decision is not None
     plan = columns.plan(found.decision)
     assert tuple(stage.layers for stage in plan.stages or ()) == sizes
-    best = float(evaluate_table(model, PlanTable.from_plans([plan])).step_time_s[0])
+    best = float(evaluate_totals(model, PlanTable.from_plans([plan])).step_time_s[0])
     assert best <= float(np.min(cost.step_time_s, where=fits, initial=np.inf)) * (1 + 1e-9)

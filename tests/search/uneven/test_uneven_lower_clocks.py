@@ -9,7 +9,7 @@ from support.uneven import every_plan, rows_of
 
 from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table, memory_table
+from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
@@ -52,9 +52,9 @@ def evaluated(
     rows, found = rows_of(model, CHIPS, **fixed), []
     for row in range(len(rows)):
         plans = every_plan(model, rows, row, CLOCKS)
-        cost = evaluate_table(model, PlanTable.from_plans(plans))
+        cost = evaluate_totals(model, PlanTable.from_plans(plans))
         least = [min(stage.clock or 1.0 for stage in plan.stages or ()) for plan in plans]
-        found.append((cost.step_time_s, cost.memory_per_chip_bytes, np.array(least)))
+        found.append((cost.step_time_s, cost.memory_bytes, np.array(least)))
     return found
 
 

@@ -8,7 +8,7 @@ from support.jobs import cost_model, dense_model
 from support.uneven import every_plan, first_recomputed, rows_of
 
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.cost.stages.explicit import chunk_kinds
 from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable, Stage
@@ -59,10 +59,10 @@ def test_rows_find_the_faster_way(layers: int, pp: int, v: int, sequences: int) 
     gained = 0
     for row in range(len(rows)):
         plans = every_plan(model, rows, row)
-        cost = evaluate_table(model, PlanTable.from_plans(plans))
+        cost = evaluate_totals(model, PlanTable.from_plans(plans))
         first = np.array([begins(model, plan) for plan in plans])
-        for limit in np.quantile(cost.memory_per_chip_bytes, [0.05, 0.2, 0.55, 0.7]).tolist():
-            fits = cost.memory_per_chip_bytes <= limit
+        for limit in np.quantile(cost.memory_bytes, [0.05, 0.2, 0.55, 0.7]).tolist():
+            fits = cost.memory_bytes <= limit
             best = float(cost.step_time_s[fits].min())
             gained += best < cost.step_time_s[fits & first].min(initial=np.inf) * (1 - 1e-6)
             limits = Limits(memory_bytes=limit)
@@ -70,9 +70,9 @@ def test_rows_find_the_faster_way(layers: int, pp: int, v: int, sequences: int) 
             assert columns is not None
             decision = solve_stages(Question(problem=columns.problem)).decision
             assert decision is not None
-            found = evaluate_table(model, PlanTable.from_plans([columns.plan(decision)]))
+            found = evaluate_totals(model, PlanTable.from_plans([columns.plan(decision)]))
             assert float(found.step_time_s[0]) == pytest.approx(best, rel=1e-7)
-            assert float(found.memory_per_chip_bytes[0]) <= limit
+            assert float(found.memory_bytes[0]) <= limit
     assert gained > 0
 
 
@@ -84,8 +84,8 @@ def test_no_target_runs_a_faster_plan_than_is_found(sequences: int) -> None:
     rows = rows_of(model, 2, **fixed)
     plans = [plan for row in range(len(rows)) for plan in every_plan(model, rows, row)]
     blocks = [plan for plan in plans if all(one.full == (1, 0) for one in plan.stages or ())]
-    cost = evaluate_table(model, PlanTable.from_plans(blocks))
-    limits = Limits(memory_bytes=float(cost.memory_per_chip_bytes[cost.step_time_s.argmin()]))
+    cost = evaluate_totals(model, PlanTable.from_plans(blocks))
+    limits = Limits(memory_bytes=float(cost.memory_bytes[cost.step_time_s.argmin()]))
     free, launchable_rows = (
         best_time(
             model,
@@ -118,7 +118,7 @@ def test_the_bound_of_given_chunks_of_which_the_shorter_come_first() -> None:
         for size, own in zip(given, full, strict=True)
     )
     plan = replace(rows.plans.plan(0), stages=stages)
-    cost = evaluate_table(model, PlanTable.from_plans([plan]))
+    cost = evaluate_totals(model, PlanTable.from_plans([plan]))
     terms = row_terms(model, rows, model.clocks(wanted=False))
     limits = Limits(memory_bytes=1e12)
     bound = second_bound(model, limits, rows, row_forms(model, rows, terms), np.inf)
