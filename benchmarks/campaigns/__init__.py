@@ -1,1 +1,1 @@
-"""What `benchmarks/reliability.py` tries, a module per campaign; begin with `running`."""
+"""What `reliability.py` tries (begin with `running`), and what `records.py` draws."""
