@@ -77,36 +77,41 @@ class NodeBounds:
         distinct = {key: row for row, key in enumerate(dict.fromkeys(keys))}
         if not distinct:
             return np.empty((0, len(self.asked.clocks), 2))
-        seconds = self._least_seconds(list(distinct))
-        return np.array(
-            [
-                self._corner(node, *(part[distinct[key]] for part in seconds))
-                for node, key in zip(nodes, keys, strict=True)
-            ]
-        )
+        at = [distinct[key] for key in keys]
+        return self._corners(nodes, *(part[at] for part in self._least_seconds(list(distinct))))
 
-    def _corner(
-        self, node: Node, alone: FloatArray, paired: FloatArray, kernels: FloatArray
+    def _corners(
+        self, nodes: Sequence[Node], alone: FloatArray, paired: FloatArray, kernels: FloatArray
     ) -> FloatArray:
-        """(k, 2) the formulas of the module."""
-        model, (tp, cp, pp, dp, fsdp, _, micro_batch, code, v, _) = self.model, node
-        a, chips, schedule = (
-            model.assumptions,
-            tp * cp * pp * dp * fsdp,
-            schedule_of(SCHEDULES[code]),
+        """(n, k, 2) the formulas of the module."""
+        a, schedules = self.model.assumptions, [schedule_of(SCHEDULES[node[7]]) for node in nodes]
+        each = [self.reductions[self.at[node[:6]]] for node in nodes]
+        sizes = np.array([node[:9] for node in nodes], dtype=float)
+        tp, cp, pp, dp, fsdp, _, micro_batch, _, v = sizes.T[:, :, None]
+        chips = tp * cp * pp * dp * fsdp
+        m = self.model.job.global_batch / (dp * fsdp * micro_batch)
+        least = [
+            min(once + number * often for once, often in one)
+            for one, number in zip(each, m[:, 0].tolist(), strict=True)
+        ]
+        numbers = chips[:, 0].astype(int).tolist()
+        d, f, standing = (
+            np.array(one)[:, None]
+            for one in (
+                least,
+                [self.factor[n] for n in numbers],
+                [self.standing_w[n] for n in numbers],
+            )
         )
-        m = model.job.global_batch / (dp * fsdp * micro_batch)
-        idles = a.bubbles and schedule.name in _IDLES
-        w = (pp - 1) / pp / v if idles else 0.0
-        s = paired if schedule.side_by_side else alone
-        d = min(once + m * often for once, often in self.reductions[self.at[node[:6]]]) + a.step_s
-        f = self.factor[chips]
-        time = (m * (s / pp + a.micro_batch_s) + w * s + d) * f
+        idles = a.bubbles & np.array([[one.name in _IDLES] for one in schedules])
+        w = np.where(idles, (pp - 1) / pp / v, 0.0)
+        s = np.where(np.array([[one.side_by_side] for one in schedules]), paired, alone)
+        time = (m * (s / pp + a.micro_batch_s) + w * s + d + a.step_s) * f
         busy = m * kernels / pp * f * self.running_w
-        energy = chips * (busy + time * self.standing_w[chips])
+        energy = chips * (busy + time * standing)
         if a.component_energy:
-            energy = energy + least_component_j(model)
-        return np.stack([time, energy], axis=1)
+            energy = energy + least_component_j(self.model)
+        return np.stack([time, energy], axis=2)
 
     def _least_seconds(
         self, keys: Sequence[tuple[Mesh, int, int]]
@@ -160,15 +165,13 @@ def cheapest(model: CostModel, meshes: Sequence[Mesh], orders: Sequence[Sequence
     if not meshes:
         return {}
     rows = [(_on(mesh), order) for mesh, some in zip(meshes, orders, strict=True) for order in some]
-    ends = np.cumsum([0, *map(len, orders)])
+    ends = np.cumsum([0, *map(len, orders[:-1])])
     placed = table([row for row, _ in rows], [order for _, order in rows])
     found: Nets = {}
     for name, costs in networks(model, mesh_of(placed)).items():
-        least = np.empty((len(costs.features), len(meshes)))
-        for at in range(len(meshes)):
-            own = costs.features[:, costs.columns[ends[at] : ends[at + 1]]]
-            least[:, at] = own.min(axis=1)
-            least[0, at] = own[0].max()  # of members: more of them hold smaller shards
+        own = costs.features[:, costs.columns]
+        least = np.minimum.reduceat(own, ends, axis=1)
+        least[0] = np.maximum.reduceat(own[0], ends)  # of members: more of them hold smaller shards
         found[name] = costs.with_features(least)
     return found
 
