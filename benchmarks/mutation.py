@@ -32,7 +32,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import measuring
+import pages
 from campaigns import covering
+from measuring import Report, Table
 
 HERE = Path(__file__).resolve().parents[1]
 PACKAGES = ("planner/cost", "planner/search", "solvers")
