@@ -244,14 +244,14 @@ def report(rows: dict[str, list[dict[str, measuring.Cell]]], options: argparse.N
         scores.append({"package": package, "mutants": len(found), **counts,
                        "score, %": 100 * noticed / max(1, len(found))})  # fmt: skip
     lived = [row for row in every if row["outcome"] not in NOTICED]
-    found = Report(name="mutation", tables=[Table(title="Noticed by tests", rows=scores)])
+    made = Report(name="mutation", tables=[Table(title="Noticed by tests", rows=scores)])
     if lived:
-        found.tables.append(Table(title="Those that were not", rows=lived))
-    found.notes.append(
+        made.tables.append(Table(title="Those that were not", rows=lived))
+    made.notes.append(
         f"Seed {options.seed}; tests of {', '.join(FOLDERS)}; at most {options.seconds} CPU s of "
         "them for a mutant."
     )
-    return found
+    return made
 
 
 def main() -> None:

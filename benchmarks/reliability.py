@@ -8,6 +8,10 @@
     python benchmarks/reliability.py surroundings
     python benchmarks/reliability.py security
     python benchmarks/reliability.py extremes --count 1000
+    python benchmarks/reliability.py same
+    python benchmarks/reliability.py lasting --count 2000
+    python benchmarks/reliability.py at-once --count 100
+    python benchmarks/reliability.py licences
     python benchmarks/reliability.py inputs --count 1000 --write ../docs/reliability.md
 
 Each prints a table with its counts; what is wrong goes to standard error, a line each, and the exit
@@ -30,8 +34,11 @@ from campaigns import (
     extremes,
     faults,
     inputs,
+    lasting,
+    licences,
     options,
     running,
+    same,
     security,
 )
 from measuring import Report, Table
@@ -123,10 +130,42 @@ def _extremes(count: int, _seed: int, told: Told) -> Table:
     )
 
 
+def _same(_count: int, _seed: int, told: Told) -> Table:
+    questions = ", ".join(f"`{name}`" for name in same.QUESTIONS)
+    return Table(
+        title=f"Documents of {len(same.QUESTIONS)} commands ({questions}) against those of one "
+        "process with hash seed 0, one thread and one worker; near: to 1e-12",
+        rows=_rows(same.campaign(told), "what differs"),
+    )
+
+
+def _lasting(count: int, seed: int, told: Told) -> Table:
+    return Table(
+        title=f"Memory of one process along {count:,} different solves (seed {seed}); grown since "
+        f"{lasting.FLAT_AFTER}, in percent",
+        rows=_rows(lasting.one_process(count, seed, told), "row")[:-1],
+    )
+
+
+def _at_once(count: int, seed: int, told: Told) -> Table:
+    return Table(
+        title=f"{count} questions (seed {seed}) asked at once, against one after the other",
+        rows=_rows(lasting.at_once(count, seed, told), "how"),
+    )
+
+
+def _licences(_count: int, _seed: int, told: Told) -> Table:
+    rows: list[dict[str, measuring.Cell]] = [
+        {_title(key): cell for key, cell in asdict(row).items()} for row in licences.campaign(told)
+    ]
+    return Table(title="Packages that planner and its extras need, as installed", rows=rows)
+
+
 PARTS: dict[str, Callable[[int, int, Told], Table]] = {
     "inputs": _inputs, "options": _options, "commands": _commands, "faults": _faults,
     "signals": _signals, "surroundings": _surroundings,
-    "security": _security, "extremes": _extremes,
+    "security": _security, "extremes": _extremes, "same": _same, "lasting": _lasting,
+    "at-once": _at_once, "licences": _licences,
 }  # fmt: skip
 
 

@@ -121,3 +121,39 @@ def test_extreme_figures_and_options() -> None:
     counts: dict[str, Any] = campaigns("options").campaign(1, 7, told.append)
     assert counts["its plan evaluated alone costs the same"].tried == 1
     assert told == []
+
+
+def test_licences_of_what_users_install() -> None:
+    licences, told = campaigns("licences"), list[str]()
+    rows = [row for row in licences.campaign(told.append) if row.needed_by in ("planner", "viz")]
+    assert {"numpy", "ortools", "resvg_py"} <= {row.package for row in rows}
+    assert not [line for line in told if ", for planner" in line or ", for viz" in line]
+    for text, kind in (
+        ("MIT", "permissive"), ("GPL-3.0-only", "copyleft"), ("GPLv2", "copyleft"),
+        ("LGPL-2.1", "by file"), ("MPL-2.0", "by file"), ("BSD License", "permissive"),
+        ("MIT AND GPL-2.0", "copyleft"), ("GPL-2.0 OR MIT", "permissive"), ("", "unknown"),
+        ("GNU Lesser General Public License", "by file"), ("Proprietary", "unknown"),
+        ("GNU General Public License (GPL)", "copyleft"), ("AGPL-3.0", "copyleft"),
+    ):  # fmt: skip
+        assert licences.kind_of(text) == kind, text
+
+
+def test_what_differs_of_two_answers_is_found() -> None:
+    different = campaigns("same").different
+    assert different({"a": [1, 2.0]}, {"a": [1, 2.0 + 1e-15]}) == ""
+    assert different({"a": [1, 2.0]}, {"a": [1, 2.0 + 1e-15]}, 0.0)
+    for other in ({"a": [1, 2.1]}, {"a": [1]}, {"b": [1, 2.0]}, {"a": [True, 2.0]}, {"a": None}):
+        assert different({"a": [1, 2.0]}, other), other
+    found = campaigns("same").without_run({"a": {"seconds": 1, "b": [{"digest": 2, "c": 3}]}})
+    assert found == {"a": {"b": [{"c": 3}]}}
+
+
+def test_questions_at_once() -> None:
+    lasting, told = campaigns("lasting"), list[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            lasting, "ProcessPoolExecutor", lambda *_, **__: lasting.ThreadPoolExecutor(4)
+        )
+        counts = dict(lasting.at_once(6, 3, told.append))
+    assert told == []
+    assert counts["8 threads"].plans >= 3
