@@ -50,9 +50,9 @@ class Row:
 def said(package: Distribution) -> str:
     """The licence of a package in its own words; empty: it says none."""
     metadata = package.metadata
-    if expression := metadata.get("License-Expression"):
-        return str(expression)
-    field = str(metadata.get("License") or "").strip()
+    if "License-Expression" in metadata:
+        return metadata["License-Expression"]
+    field = metadata["License"].strip() if "License" in metadata else ""
     classes = [one.rpartition(" :: ")[2] for one in metadata.get_all("Classifier") or ()
                if one.startswith("License ::")]  # fmt: skip
     if field and len(field) <= _LONGEST and field != "UNKNOWN":
