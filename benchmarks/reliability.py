@@ -1,10 +1,10 @@
 """Whether something is lost, or said with confidence and wrong, or lets somebody in.
 
-    python benchmarks/reliability.py inputs --count 1000
+    python benchmarks/reliability.py inputs --count 25641 --most-cpu-s 3600 --keep counts.json
     python benchmarks/reliability.py options --count 1000
     python benchmarks/reliability.py commands --count 250
     python benchmarks/reliability.py faults
-    python benchmarks/reliability.py signals --count 67
+    python benchmarks/reliability.py signals --count 200
     python benchmarks/reliability.py surroundings
     python benchmarks/reliability.py security
     python benchmarks/reliability.py extremes --count 1000
@@ -16,10 +16,13 @@
 
 Each prints a table with its counts; what is wrong goes to standard error, a line each, and the exit
 status is 1 then. `--write` keeps the table in its region of the page. `--seed` draws other cases.
+A million inputs take hours: they go on where an earlier run ended, with `--keep`.
 """
 
 from __future__ import annotations
 
+import argparse
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -63,11 +66,13 @@ def _title(key: str) -> str:
     return key.replace("cpu_s", "CPU s").replace("_", " ")
 
 
-def _inputs(count: int, seed: int, told: Told) -> Table:
+def _inputs(wanted: argparse.Namespace, told: Told) -> Table:
+    most_s = math.inf if wanted.most_cpu_s is None else wanted.most_cpu_s
+    found = inputs.campaign(wanted.count, wanted.seed, told, most_s=most_s, kept=wanted.keep)
     return Table(
-        title=f"Damaged files, {count} of each kind (seed {seed}); slow: over "
-        f"{running.CPU_S:g} CPU s or {running.MEMORY_BYTES / 1e6:g} MB",
-        rows=_rows(inputs.campaign(count, seed, told=told), "file"),
+        title=f"Damaged files (seed {wanted.seed}); slow: over {running.CPU_S:g} CPU s or "
+        f"{running.MEMORY_BYTES / 1e6:g} MB",
+        rows=_rows(found.items(), "file"),
     )
 
 
@@ -97,8 +102,9 @@ def _faults(_count: int, _seed: int, told: Told) -> Table:
 
 def _signals(count: int, seed: int, told: Told) -> Table:
     return Table(
-        title=f"Commands ended by a signal at a random moment, {count} times each (seed {seed})",
-        rows=_rows(faults.signalled(count, seed, told), "signal"),
+        title=f"Commands ended at a random moment by SIGINT, SIGTERM and SIGKILL in turn, {count} "
+        f"times each (seed {seed}), with old files in the place of new ones",
+        rows=_rows(faults.signalled(count, seed, told), "command"),
     )
 
 
@@ -162,7 +168,7 @@ def _licences(_count: int, _seed: int, told: Told) -> Table:
 
 
 PARTS: dict[str, Callable[[int, int, Told], Table]] = {
-    "inputs": _inputs, "options": _options, "commands": _commands, "faults": _faults,
+    "options": _options, "commands": _commands, "faults": _faults,
     "signals": _signals, "surroundings": _surroundings,
     "security": _security, "extremes": _extremes, "same": _same, "lasting": _lasting,
     "at-once": _at_once, "licences": _licences,
@@ -172,9 +178,11 @@ PARTS: dict[str, Callable[[int, int, Told], Table]] = {
 def main() -> int:
     """Tries one part, prints its table, and returns whether something was wrong."""
     parser = measuring.parser(__doc__)
-    parser.add_argument("part", choices=tuple(PARTS), help="what is tried")
+    parser.add_argument("part", choices=("inputs", *PARTS), help="what is tried")
     parser.add_argument("--count", type=measuring.positive, default=100, help="how many cases")
     parser.add_argument("--seed", type=int, default=1, help="of the cases")
+    parser.add_argument("--most-cpu-s", type=float, help="of inputs: ends then, wherever it is")
+    parser.add_argument("--keep", type=Path, help="of inputs: a file of counts, to go on from")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
     wanted = parser.parse_args()
     wrong: list[str] = []
@@ -184,7 +192,10 @@ def main() -> int:
         print(f"wrong: {line[:2000]}", file=sys.stderr, flush=True)
 
     started = time.process_time()
-    table = PARTS[wanted.part](wanted.count, wanted.seed, told)
+    if wanted.part == "inputs":
+        table = _inputs(wanted, told)
+    else:
+        table = PARTS[wanted.part](wanted.count, wanted.seed, told)
     report = Report(name="reliability", tables=[table])
     report.notes.append(f"{time.process_time() - started:.0f} CPU s of this process.")
     if wanted.write is not None:

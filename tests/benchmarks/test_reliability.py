@@ -1,4 +1,4 @@
-"""Some hundred cases of `benchmarks/reliability.py`, each time; its tables are of far more.
+"""Some 600 damaged files and other cases of `benchmarks/reliability.py`, each time; its tables are of far more.
 
 hypothesis draws the damage here, so that what fails is as small as can be.
 """
@@ -24,7 +24,13 @@ KINDS = (
     "launch of torchtitan", "launch of maxtext", "launch of nanotron", "launch of axolotl",
     "launch of trl", "launch of torchtune",
 )  # fmt: skip
-PER_KIND = 3
+QUICK = (
+    "store", "config.json", "graph, JSON", "graph, YAML", "graph, GraphML",
+    "graph, edges", "traffic, npy", "traffic, CSV", "failures", "points", "schedule",
+    "schedule, XML",
+)  # fmt: skip
+"""Readers that take less than 10 ms for a file; all others have fewer files here."""
+PER_KIND, PER_QUICK = 3, 40
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +56,8 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
     reader = inputs.whole(inputs.readers()[kind], folder)
     assert folder.tried(reader, reader.content).answered
 
-    @settings(max_examples=PER_KIND, deadline=None, derandomize=True, database=None,
-              suppress_health_check=[*HealthCheck])  # fmt: skip
+    @settings(max_examples=PER_QUICK if kind in QUICK else PER_KIND, deadline=None,
+              derandomize=True, database=None, suppress_health_check=[*HealthCheck])  # fmt: skip
     @given(chance=st.randoms(use_true_random=False))
     def tried(chance: random.Random) -> None:
         outcome = folder.tried(reader, reader.damaged(chance))
@@ -157,3 +163,19 @@ def test_questions_at_once() -> None:
         counts = dict(lasting.at_once(6, 3, told.append))
     assert told == []
     assert counts["8 threads"].plans >= 3
+
+
+def test_a_campaign_of_inputs_goes_on_where_it_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, told, kept = campaigns("inputs"), list[str](), tmp_path / "counts.json"
+    few = {kind: reader for kind, reader in inputs.readers().items() if kind.startswith("traffic")}
+    monkeypatch.setattr(inputs, "readers", lambda: few)
+    first = inputs.campaign(12, 5, told.append, kept=kept)
+    assert {kind: count.inputs for kind, count in first.items()} == dict.fromkeys(few, 12)
+    second = inputs.campaign(25, 5, told.append, kept=kept)
+    whole = inputs.campaign(25, 5, told.append)
+    for kind, count in whole.items():
+        assert (second[kind].inputs, second[kind].refused) == (25, count.refused)
+    assert inputs.campaign(30, 5, told.append, kept=kept, most_s=0) == second
+    assert told == []
