@@ -1,4 +1,4 @@
-"""Some 600 damaged files and other cases of `benchmarks/reliability.py`, each time; its tables are of far more.
+"""Some 600 damaged files, and other cases, of `benchmarks/reliability.py`; its tables are of more.
 
 hypothesis draws the damage here, so that what fails is as small as can be.
 """
