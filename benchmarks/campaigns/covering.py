@@ -1,8 +1,9 @@
-"""A plugin of pytest that notes which lines each test runs, fixtures included, and its CPU seconds.
+"""A plugin of pytest: which lines each test runs, fixtures included, and in how many CPU seconds.
 
     pytest -n 0 -p campaigns.covering --covering FOLDER --covers planner/cost tests/cost
 
-Coverage.py's data and a JSON of the seconds are left in the folder, for `mutation.py`.
+Coverage.py's data and a JSON of the seconds are left in the folder, for `mutation.py`. With
+`--most-cpu-s N` no further test begins after so many CPU seconds.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,10 @@ DATA, SECONDS = "covered.sqlite", "seconds.json"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The two options."""
+    """What it takes."""
     parser.addoption("--covering", metavar="FOLDER", type=Path, help="where it is noted")
     parser.addoption("--covers", metavar="FOLDER", action="append", help="whose lines")
+    parser.addoption("--most-cpu-s", type=float, help="after which no test begins")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +34,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(
             _Noting(config.getoption("--covering"), config.getoption("--covers"))
         )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Leaves out what there is no time for; True: it is done with."""
+    most_s = item.config.getoption("--most-cpu-s")
+    return True if most_s is not None and time.process_time() > most_s else None
 
 
 @dataclass(slots=True, eq=False)
@@ -69,16 +78,22 @@ class _Noting:
         (self.folder / SECONDS).write_text(json.dumps(self.seconds), encoding="utf-8")
 
 
-def lines(folder: Path) -> tuple[dict[str, dict[int, set[str]]], dict[str, float]]:
-    """Tests by file and line, and their seconds; what runs while a module is imported has none."""
+def lines(folders: Sequence[Path]) -> tuple[dict[str, dict[int, set[str]]], dict[str, float]]:
+    """Tests by file and line, and their seconds; what runs while a module is imported has none.
+
+    Args:
+        folders: What was noted, of several runs.
+    """
     from coverage import CoverageData  # noqa: PLC0415  (not installed by default)
 
-    data = CoverageData(str(folder / DATA))
-    data.read()
-    found: dict[str, dict[int, set[str]]] = {}
-    for file in data.measured_files():
-        by_line: defaultdict[int, set[str]] = defaultdict(set)
-        for line, tests in data.contexts_by_lineno(file).items():
-            by_line[line] = {test for test in tests if test}
-        found[file] = dict(by_line)
-    return found, json.loads((folder / SECONDS).read_text(encoding="utf-8"))
+    found: defaultdict[str, defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    seconds: dict[str, float] = {}
+    for folder in folders:
+        mine = json.loads((folder / SECONDS).read_text(encoding="utf-8"))
+        seconds |= mine
+        data = CoverageData(str(folder / DATA))
+        data.read()
+        for file in data.measured_files():
+            for line, tests in data.contexts_by_lineno(file).items():
+                found[file][line] |= {test for test in tests if test in mine}
+    return {file: dict(by_line) for file, by_line in found.items()}, seconds
