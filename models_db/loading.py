@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 _DATA = Path(__file__).with_name("data")
 _SUFFIXES = (".yaml", ".yml")
-_MOST_READ_BYTES = 10 * 2**20
 
 
 @functools.cache
@@ -172,7 +171,7 @@ def _read(path: Path) -> bytes:
     """Content of a user's file; of a very large one the beginning, which is too large as well."""
     try:
         with path.open("rb") as file:
-            return file.read(largest(_MOST_READ_BYTES) + 1)
+            return file.read(largest(10 * 2**20) + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None

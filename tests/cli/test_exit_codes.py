@@ -167,9 +167,9 @@ def test_which_words_of_a_command_are_private(word: str, shown: str) -> None:
 
 
 @each(("text", "shown"), [
-    ("No such file or directory: '/home/anna/my plans/p'", "No such file or directory: '<file>'"),
+    ("No such file or directory: '/srv/anna/my plans/p'", "No such file or directory: '<file>'"),
     ("'/a b/c.db' and \"/it's/d\"", "'<file.db>' and \"<file>\""),
-    ('  File "/home/anna/my plug-in/rules.py", line 3', '  File "<file.py>", line 3'),
+    ('  File "/srv/anna/my plug-in/rules.py", line 3', '  File "<file.py>", line 3'),
     ('  File "planner/cli/entry.py", line 3', '  File "planner/cli/entry.py", line 3'),
     ("'tokens/s' if tokens / s else \"J / s\"", "'tokens/s' if tokens / s else \"J / s\""),
 ])  # fmt: skip
