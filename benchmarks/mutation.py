@@ -21,6 +21,7 @@ import ast
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -129,12 +130,26 @@ class Bench:
     def tests(self, mutant: Mutant) -> list[str]:
         """The tests that run a line, quickest first.
 
-        A line that runs when its module is imported is held by all tests of the module.
+        A line that runs when its module is imported is held by all tests of the module, and one
+        that none was seen to run by the files that import it.
         """
         path = self.copy / mutant.module
         by_line = self.lines.get(str(path.resolve()), {})
         found = by_line.get(mutant.line) or _of_statement(path, mutant.line, by_line)
-        return sorted(found, key=lambda test: (self.seconds[test], test))
+        tests = sorted(found, key=lambda test: (self.seconds[test], test))
+        return tests or self._importing(mutant.module)
+
+    def _importing(self, module: str) -> list[str]:
+        """Files of tests that name a module, where no test was seen to run a line of it."""
+        name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        named = re.compile(
+            rf"^\s*(?:from {re.escape(name)} import|import {re.escape(name)}\b)", re.M
+        )
+        found = [
+            path for folder in FOLDERS for path in sorted((self.copy / folder).rglob("test_*.py"))
+            if named.search(path.read_text(encoding="utf-8"))
+        ]  # fmt: skip
+        return [str(path.relative_to(self.copy)) for path in found]
 
     def outcome(self, mutant: Mutant, text: str) -> str:
         """How a mutant fares: killed, too long, survived, or not covered."""
