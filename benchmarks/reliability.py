@@ -65,7 +65,7 @@ def _rows(counted: Iterable[tuple[str, Any]], first: str) -> list[dict[str, meas
 
 
 def _title(key: str) -> str:
-    return key.replace("cpu_s", "CPU s").replace("_", " ")
+    return key.replace("cpu_s", "CPU s").replace("_mb", " MB").replace("_", " ")
 
 
 def _inputs(wanted: argparse.Namespace, told: Told) -> Table:
@@ -151,7 +151,7 @@ def _lasting(count: int, seed: int, told: Told) -> Table:
     return Table(
         title=f"Memory of one process along {count:,} different solves (seed {seed}); grown since "
         f"{lasting.FLAT_AFTER}, in percent",
-        rows=_rows(lasting.one_process(count, seed, told), "row")[:-1],
+        rows=_rows(lasting.one_process(count, seed, told), "solves")[:-1],
     )
 
 

@@ -29,7 +29,6 @@ FLAT_AFTER, MOST_GROWTH = 100, 0.05
 class Memory:
     """What a process held after so many solves."""
 
-    solves: int
     resident_mb: float
     objects: int
     grown_percent: float
@@ -67,7 +66,7 @@ def one_process(solves: int, seed: int, told: Told) -> Iterator[tuple[str, Memor
         grown = now / flat - 1
         if grown > MOST_GROWTH:
             told(f"{number} solves: {now / 1e6:.1f} MB, {flat / 1e6:.1f} MB after {FLAT_AFTER}")
-        row = Memory(number, round(now / 1e6, 1), len(gc.get_objects()), round(100 * grown, 2))
+        row = Memory(round(now / 1e6, 1), len(gc.get_objects()), round(100 * grown, 2))
         yield str(number), row
 
 
