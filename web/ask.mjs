@@ -10,16 +10,16 @@ import { pathToFileURL } from "node:url";
 const site = resolve(process.argv[2]);
 const { boot } = await import(pathToFileURL(`${site}/boot.js`).href);
 const seconds = () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6;
-const bytes = async (name) => new Uint8Array(readFileSync(`${site}/runtime/${name}`));
+const stream = async (name) => new Blob([readFileSync(`${site}/runtime/${name}`)]).stream();
 const started = seconds();
-const planner = await boot(`${site}/runtime/`, bytes);
+const planner = await boot(`${site}/runtime/`, stream);
 const spent = [seconds() - started];
 const documents = [];
 for (const texts of JSON.parse(readFileSync(0, "utf8"))) {
   const before = seconds();
   let found = planner.call("ask", { texts });
   if (found.lacks === "scipy") {
-    await planner.load("more.zip");
+    await planner.load("more.packed");
     found = planner.call("ask", { texts });
   }
   if ("answer" in found) found = JSON.parse(planner.call("document", { answer: found.answer }).json);

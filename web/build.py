@@ -5,12 +5,14 @@
 
 Takes Node.js with npm for the runtime (pinned by hash in package-lock.json) and PyPI for wheels
 (pinned by hash in wheels.toml); a wheel that lies in web/wheels is taken from there. Modules are
-compiled once, by the Python of the page, so that no visitor's browser compiles them.
+compiled once, by the Python of the page, and that Python is started once: a visitor's browser takes
+the memory of one that has started.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import re
@@ -29,7 +31,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 WHEELS = HERE / "wheels"
-MAIN = "planner.zip"
+MAIN = "planner.packed"
+STARTED = "python.packed"
 RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip",
            "pyodide-lock.json")  # fmt: skip
 PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
@@ -143,8 +146,10 @@ def build(output: Path) -> None:
         for name in RUNTIME:
             shutil.copy(node / "pyodide" / name, site / "runtime" / name)
         for archive, tree in _trees(work / "trees").items():
-            _compiled(node, tree)
-            _zipped(tree, site / "runtime" / archive)
+            _run(node, "compile.mjs", tree / "packages")
+            _packed(tree, site / "runtime" / archive)
+        _run(node, "start.mjs", work / "trees" / MAIN / "packages", work / "memory")
+        _compressed([(work / "memory").read_bytes()], site / "runtime" / STARTED)
         (site / "form.json").write_text(_form(), encoding="utf-8")
         listed(site)
         if output.exists():
@@ -213,21 +218,25 @@ def _warmed(folder: Path) -> None:
         shutil.copytree(Path(cache) / "planner", folder)
 
 
-def _compiled(node: Path, tree: Path) -> None:
-    """Replaces the sources of a tree by what the Python of the page compiles them to."""
-    script = node.parent / "compile.mjs"
-    shutil.copy(HERE / "compile.mjs", script)
-    subprocess.run(["node", str(script), str(tree / "packages")], check=True, cwd=node.parent,
+def _run(node: Path, name: str, *words: Path) -> None:
+    """Runs a script of this folder beside the modules of npm."""
+    script = node.parent / name
+    shutil.copy(HERE / name, script)
+    subprocess.run(["node", str(script), *map(str, words)], check=True, cwd=node.parent,
                    stdout=subprocess.DEVNULL)  # fmt: skip
 
 
-def _zipped(tree: Path, path: Path) -> None:
-    """Same bytes each time: names in order, one date."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for file in _files(tree):
-            entry = zipfile.ZipInfo(file.relative_to(tree).as_posix(), (1980, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, file.read_bytes())
+def _packed(tree: Path, path: Path) -> None:
+    """The files of a tree as `web/app/boot.js` unpacks them: names with sizes, then each."""
+    files = {file.relative_to(tree).as_posix(): file.read_bytes() for file in _files(tree)}
+    names = json.dumps([[name, len(content)] for name, content in files.items()])
+    _compressed([names.encode(), *files.values()], path)
+
+
+def _compressed(parts: list[bytes], path: Path) -> None:
+    """The length of the first part in four bytes, and the parts; the same bytes each time."""
+    content = b"".join([len(parts[0]).to_bytes(4, "little"), *parts])
+    path.write_bytes(gzip.compress(content, mtime=0))
 
 
 def _files(folder: Path) -> Iterator[Path]:

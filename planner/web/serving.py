@@ -41,6 +41,11 @@ class _Files(SimpleHTTPRequestHandler):
         self.send_header("Cache-Control", "no-cache")
         super().end_headers()
 
+    def send_head(self) -> Any:
+        if "\0" in self.translate_path(self.path):  # which no file has in its name
+            return self.send_error(404, "There is no page")
+        return super().send_head()
+
     def list_directory(self, path: Any) -> None:
         """Folders without a page are not listed."""
         self.send_error(404, "There is no page")

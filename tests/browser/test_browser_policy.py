@@ -120,11 +120,11 @@ def test_without_a_policy_a_worker_may_do_all_of_it(page: Any, tmp_path: Path) -
 
 def test_the_planner_runs_under_the_policy_of_the_page(page: Any, tmp_path: Path) -> None:
     """No other host is asked, no text is run; SciPy loads, also after a load that failed."""
-    page.add_init_script(WITHOUT)  # which would give more.zip from what it keeps
+    page.add_init_script(WITHOUT)  # which would give more.packed from what it keeps
     with plain(built()) as here, plain(other_host(tmp_path / "other")) as other:
-        here.refuses.add("more.zip")
+        here.refuses.add("more.packed")
         page.goto(f"{here.address}#{UNEVEN}")
-        page.get_by_role("alert").get_by_text("more.zip: 503").wait_for()
+        page.get_by_role("alert").get_by_text("more.packed: 503").wait_for()
         here.refuses.clear()
         page.click("#solve")
         page.locator(".said table").first.wait_for()

@@ -25,7 +25,7 @@ def test_files_and_nothing_else(tmp_path: Path) -> None:
         assert urllib.request.urlopen(f"{address}/").read() == b"<p>here"
         kind = urllib.request.urlopen(f"{address}/a.mjs").headers["Content-Type"]
         assert kind == "text/javascript"
-        for place in ("empty/", "../etc/passwd", "none"):
+        for place in ("empty/", "../etc/passwd", "none", "%00", "a%00.mjs"):
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 urllib.request.urlopen(f"{address}/{place}")
         assert refused("web", tmp_path, "--port", server.server_port)[0].startswith(

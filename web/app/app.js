@@ -136,7 +136,8 @@ function names(field, made) {
 // A file of the reader's own in the place of a name: its text is the value of the field.
 function pasting(field, made) {
   const kinds = field.name === "model" ? "YAML or a config.json" : "YAML";
-  const text = element("textarea", { name: field.name, rows: 6, spellcheck: false, hidden: true, disabled: true });
+  const text = element("textarea", { name: field.name, rows: 10, spellcheck: false, hidden: true, disabled: true });
+  text.placeholder = `For example:\n\n${field.example}`;
   text.setAttribute("aria-label", `${field.label}: the text of a file`);
   const open = element("button", { type: "button", className: "small", textContent: `Paste ${kinds}` });
   const turn = (on) => {
@@ -149,8 +150,9 @@ function pasting(field, made) {
     (text.hidden ? made : text).focus();
   };
   made.pasted = (value) => {
-    turn(value.includes("\n") || value.startsWith("{"));
-    text.value = value;
+    const whole = value.includes("\n") || value.startsWith("{");
+    turn(whole);
+    text.value = whole ? value : "";
   };
   return element("div", {}, text, open);
 }

@@ -1,35 +1,18 @@
 // Boots the planner's Python: in the worker of the page, and under Node.js (`web/ask.mjs`).
 import { loadPyodide } from "./runtime/pyodide.mjs";
 
-// Answers questions. `folder` has the runtime, `bytes` gives what a file in it holds. `call` asks a
+// Answers questions. `folder` has the runtime, `stream` gives what a file in it holds. `call` asks a
 // method of `planner.web.answers.Answers`, with what it takes as an object; `tell` hears of progress.
 // `load` unpacks another archive.
-export async function boot(folder, bytes) {
-  const [python, packages] = await Promise.all([
-    loadPyodide({ indexURL: folder }),
-    bytes("planner.zip"),
-  ]);
-  const unpack = python.runPython(`
-import importlib, json, pathlib, sys, zipfile
-
-def _unpack():
-    place = pathlib.Path("/archive.zip")
-    with zipfile.ZipFile(place) as archive:
-        archive.extractall("/")
-    place.unlink()
-    importlib.invalidate_caches()
-
-_unpack
-`);
-  // Python's files are memory: the array becomes the content of one as it is, without a copy.
-  const load = (archive) => {
-    python.FS.writeFile("/archive.zip", archive, { canOwn: true });
-    unpack();
-  };
-  load(packages);
+export async function boot(folder, stream) {
+  // The memory of a Python that has started (`web/start.mjs`): a tenth of what starting one takes. What
+  // is awaited stays with the runtime, so it is no promise, which would keep a copy of that memory.
+  const memory = { then: (take, fail) => started(stream("python.packed")).then(take, fail) };
+  const packages = stream("planner.packed");
+  const python = await loadPyodide({ indexURL: folder, _loadSnapshot: memory });
+  await unpack(python.FS, packages);
   const asked = python.runPython(`
-sys.path.insert(0, "/packages")
-sys.dont_write_bytecode = True
+import json, pathlib, sys
 from planner.web.answers import Answers
 pathlib.Path("/question").mkdir()
 _answers = Answers("/question")
@@ -56,6 +39,43 @@ _called
 `);
   return {
     call: (kind, given, tell = () => {}) => JSON.parse(asked(kind, JSON.stringify(given), tell)),
-    load: async (name) => load(await bytes(name)),
+    load: async (name) => unpack(python.FS, stream(name)),
+  };
+}
+
+async function started(packed) {
+  const take = await opened(packed);
+  return take(await length(take));
+}
+
+// Writes the files of an archive (`_packed` in `web/build.py`).
+async function unpack(files, packed) {
+  const take = await opened(packed);
+  const list = JSON.parse(new TextDecoder().decode(await take(await length(take))));
+  const folders = new Set();
+  for (const [name, size] of list) {
+    const folder = `/${name.slice(0, name.lastIndexOf("/"))}`;
+    if (!folders.has(folder)) files.mkdirTree(folder);
+    folders.add(folder);
+    files.writeFile(`/${name}`, await take(size), { canOwn: true });
+  }
+}
+
+const length = async (take) => new DataView((await take(4)).buffer).getUint32(0, true);
+
+// Takes so many bytes at a time of what is compressed: nothing of it is in memory twice.
+async function opened(packed) {
+  const pieces = (await packed).pipeThrough(new DecompressionStream("gzip")).getReader();
+  let piece = new Uint8Array();
+  return async (size) => {
+    const found = new Uint8Array(size);
+    for (let at = 0; at < size; ) {
+      if (!piece.length) piece = (await pieces.read()).value;
+      const part = piece.subarray(0, size - at);
+      found.set(part, at);
+      at += part.length;
+      piece = piece.subarray(part.length);
+    }
+    return found;
   };
 }

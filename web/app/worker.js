@@ -1,22 +1,22 @@
 // The planner in a thread of its own: boots, then answers one message after the other.
 import { boot } from "./boot.js";
 
-const MORE = { scipy: "more.zip" }; // archives that are loaded when a question takes them
+const MORE = { scipy: "more.packed" }; // archives that are loaded when a question takes them
 const RUNTIME = new URL("runtime/", import.meta.url).href;
 
-async function bytes(name) {
+async function stream(name) {
   const response = await fetch(RUNTIME + name).catch((error) => {
     throw new Error(`${name}: ${error.message}`);
   });
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
-  return new Uint8Array(await response.arrayBuffer());
+  return response.body;
 }
 
 const booted = (async () => {
   if (typeof WebAssembly === "undefined") {
     throw new Error("it has no WebAssembly, or that is turned off. The command line does without it.");
   }
-  return boot(RUNTIME, bytes);
+  return boot(RUNTIME, stream);
 })();
 
 async function reply(kind, given) {

@@ -24,7 +24,7 @@ from planner.results.words import (
     proved_mark,
 )
 
-_COLUMNS = 100
+_COLUMNS = 80
 """Of bars and commands."""
 _FIGURES = ("#", "chips", "step time", "energy/step", "MFU", "memory")
 

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import IntArray, ranges
+from planner.base.arrays import IntArray, ranges, repeated
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.uneven.aligned import dealt, spread
 from planner.search.uneven.columns.chunks import (
@@ -167,7 +167,7 @@ class InterleavedRow:
                 "a tighter time limit)"
             )
         at = found.order[ranges(low, times)]
-        offer = offer.take(np.repeat(np.arange(len(times)), times))
+        offer = offer.take(repeated(np.arange(len(times)), times))
         return self._whole_columns(one.device, found.contents, at, offer)
 
     def _whole_columns(
