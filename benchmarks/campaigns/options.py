@@ -13,7 +13,6 @@ from typing import Any
 from campaigns.running import Outcome, run
 from models_db.loading import shipped_aliases
 from planner.base.files import read_yaml
-from strict_yaml.writing import dump as dump_yaml
 
 _JOBS = (
     ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80"),
@@ -120,7 +119,7 @@ def _agreements(words: tuple[str, ...], plan: Path, answer: Any) -> Iterator[tup
             _equal(run(*alias, "--json"), objective, best),
         )
     job = plan.with_name("job.yaml")
-    job.write_text(dump_yaml(_as_fields(words)), encoding="utf-8")
+    job.write_text(_as_file(words), encoding="utf-8")
     yield (
         "the same question as a job file gives the same answer",
         _equal(run("solve", job, "--json"), objective, best),
@@ -180,6 +179,8 @@ def _equal(done: Outcome, objective: float, best: Any = None) -> str:
 
 _TARGETS = {"megatron": "run.sh", "deepspeed": "ds_config.json", "torchtitan": "torchtitan.sh",
             "maxtext": "maxtext.yml", "nanotron": "nanotron.yaml"}  # fmt: skip
+_LEFT_TO_CODE = {"deepspeed": ("recompute",)}
+"""What the file of a target leaves to the program that reads it, and the export says so."""
 _DECIDED = ("mesh", "micro_batch", "schedule", "interleave", "recompute")
 
 
@@ -197,12 +198,19 @@ def _back(plan: Path, best: Any, target: str) -> str | None:
     if again.code != 0:
         return f"{target}: {again.code}: {again.err}"
     found = again.document
-    apart = [name for name in _DECIDED if found[name] != best[name]]
+    names = [name for name in _DECIDED if name not in _LEFT_TO_CODE.get(target, ())]
+    apart = [name for name in names if found[name] != best[name]]
     return ", ".join(f"{target}: {name} {best[name]} is read as {found[name]}" for name in apart)
 
 
 def _tighter(words: tuple[str, ...], best: Any) -> dict[str, tuple[str, ...]]:
-    """Limits that the best plan just does not keep, and fewer axes."""
+    """Limits that the best plan just does not keep.
+
+    None of a plan on fewer chips than were asked for: that is the answer where none that the usual
+    framework runs fits on all, and with one more limit plans of any framework may be the answer.
+    """
+    if "--runnable-in" not in words and str(best["chips"]) != words[words.index("--chips") + 1]:
+        return {}
     found = {
         "less memory": ("--max-memory", f"{0.97 * best['memory_per_chip_bytes']:.0f}"),
         "less time": ("--max-step-time", repr(0.97 * best["step_time_s"])),
@@ -219,20 +227,20 @@ def _alias(words: tuple[str, ...]) -> tuple[str, ...] | None:
     return found if found != words else None
 
 
-def _as_fields(words: tuple[str, ...]) -> dict[str, Any]:
-    """The flags of a question as the fields of a job file."""
-    fields: dict[str, Any] = {"clocks": False} if "--no-clocks" in words else {}
+def _as_file(words: tuple[str, ...]) -> str:
+    """The flags of a question as a job file, as a person writes it."""
+    fields = {"clocks": "false"} if "--no-clocks" in words else {}
     for at, word in enumerate(words):
         name = word.removeprefix("--").replace("-", "_")
         if word == "--axes":
-            fields[name] = words[at + 1].split(",")
+            fields[name] = f"[{words[at + 1]}]"
         elif word in ("--fix", "--set"):
-            fields[name] = dict([words[at + 1].split("=")])
+            fields[name] = "{" + words[at + 1].replace("=", ": ") + "}"
         elif word in _OPTIONS or word in ("--model", "--hardware"):
             fields[name] = words[at + 1]
         elif word in _SWITCHES and word != "--no-clocks":
-            fields[name] = True
-    return fields
+            fields[name] = "true"
+    return "".join(f"{name}: {text}\n" for name, text in fields.items())
 
 
 _FEASIBLE_EACH = 4
