@@ -232,6 +232,20 @@ def bench(options: argparse.Namespace, folder: Path) -> Bench:
     return Bench(copy, *covering.lines(noted), most_s=options.seconds)
 
 
+def kept_rows(package: str, seed: int, kept: Path) -> list[dict[str, measuring.Cell]]:
+    """A row per mutant of a package that was tried so far."""
+    done = json.loads(kept.read_text(encoding="utf-8"))
+    rows: list[dict[str, measuring.Cell]] = []
+    for name, outcome in done.items():
+        mine, module, operator, _, line = json.loads(name)
+        if mine == seed and module.startswith(f"{package}/"):
+            rows.append({
+                "place": f"{module}:{line}", "change": operator.removeprefix("core/"),
+                "outcome": outcome,
+            })  # fmt: skip
+    return rows
+
+
 def score(
     package: str, tried: Bench, options: argparse.Namespace, kept: Path
 ) -> list[dict[str, measuring.Cell]]:
@@ -287,6 +301,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=22)
     parser.add_argument("--seconds", type=measuring.positive, default=20, help="of tests, a mutant")
     parser.add_argument("--keep", type=Path, help="a folder to go on from [a temporary one]")
+    parser.add_argument("--so-far", action="store_true", help="count what --keep has, and no more")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
     options = parser.parse_args()
     options.checkout = options.checkout.resolve()
@@ -295,11 +310,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.keep or Path(temporary)).resolve()
         folder.mkdir(exist_ok=True)
-        tried = bench(options, folder)
-        rows = {
-            package: score(package, tried, options, folder / "done.json")
-            for package in options.package or PACKAGES
-        }
+        packages, kept = options.package or PACKAGES, folder / "done.json"
+        if options.so_far:
+            rows = {package: kept_rows(package, options.seed, kept) for package in packages}
+        else:
+            tried = bench(options, folder)
+            rows = {package: score(package, tried, options, kept) for package in packages}
     made = report(rows, options)
     if options.write is not None:
         pages.put_report(options.write, "mutants", pages.measured_on(), made)
