@@ -1,38 +1,52 @@
-"""How many small mistakes in a package the tests of its own folder notice.
+"""How many small mistakes in a package the tests that cover its lines notice.
 
-Of all places that an operator of cosmic-ray can change, a stated seed draws some, and one change
-for each; annotations and docstrings are left out. Each mutant is written into a copy of the
-checkout, and the tests of its folder run until the first that fails, within CPU seconds of their
-own. Killed: a test failed. Survived: none did, or none of those that the seconds were enough for.
+    python benchmarks/mutation.py --mutants 300 --write ../docs/reliability.md
 
-`--checkout PATH` mutates another checkout, also one of another layout; `--package` one of the
-packages alone, with the same mutants. It needs the extra `mutation`. A hundred mutants take up to
-100 minutes of CPU.
+First the tests of FOLDERS run once, with the lines noted that each of them runs. Of all places that
+an operator of cosmic-ray can change, a stated seed draws some, and one change for each;
+annotations and docstrings are left out. Each mutant is written into a copy of the checkout, and the
+tests that run its line go, quickest first and at most `--seconds` of them, then as many of its
+folder, until the first that fails. Killed: a test failed; too long: one that began in time did not
+end for a minute more. Survived: neither.
+
+`--checkout PATH` mutates another checkout; `--package` one of the packages alone, with the same
+mutants. `--keep FOLDER` keeps what was noted and done, and goes on from there. It needs the extra
+`mutation`. A hundred mutants take some 20 minutes of CPU, and the lines 15 before.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import random
+import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import measuring
+import pages
+from campaigns import covering
 from measuring import Report, Table
 
 HERE = Path(__file__).resolve().parents[1]
-PACKAGES = {"planner/cost": "tests/cost", "planner/search": "tests/search"}
-"""What is mutated, and the tests that should notice."""
+PACKAGES = ("planner/cost", "planner/search", "solvers")
+"""What is mutated."""
+FOLDERS = ("tests/cost", "tests/search", "tests/solvers", "tests/schedules", "tests/verification")
+"""The tests that should notice."""
 _FAILED = (1, 2)  # exit statuses of pytest: tests failed, or could not be collected
+_TOO_LONG = -signal.SIGXCPU
+_FIRST = 12  # tests that go alone: they kill most
+_GRACE_S = 60  # of the last test that begins: none takes as long without a mutant
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,61 +111,184 @@ def running(text: str) -> str:
     return ast.dump(tree)
 
 
-def is_killed(copy: Path, mutant: Mutant, text: str, tests: str, seconds: int) -> bool:
-    """Whether the tests of a folder fail with a mutant in its place."""
-    path = copy / mutant.module
-    original = path.read_text(encoding="utf-8")
-    path.write_text(text, encoding="utf-8")
-    try:
-        return outcome(copy, tests, seconds) in _FAILED
-    finally:
-        path.write_text(original, encoding="utf-8")
+@dataclass(slots=True)
+class Bench:
+    """A copy of a checkout in which mutants are tried.
+
+    Attributes:
+        copy: It.
+        lines: Tests by file and line.
+        seconds: CPU seconds of each test.
+        most_s: CPU seconds of one mutant, after which no further test begins.
+    """
+
+    copy: Path
+    lines: dict[str, dict[int, set[str]]]
+    seconds: dict[str, float]
+    most_s: float
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """The tests that run a line, those of its own room first, and the quickest of them.
+
+        A line that runs when its module is imported is held by all tests of the module, and one
+        that none was seen to run by the files that import it.
+        """
+        path = self.copy / mutant.module
+        by_line = self.lines.get(str(path.resolve()), {})
+        found = by_line.get(mutant.line) or _of_statement(path, mutant.line, by_line)
+        own = f"tests/{mutant.module.removeprefix('planner/').partition('/')[0]}/"
+        tests = sorted(found, key=lambda test: (own not in test, self.seconds[test], test))
+        return tests or self._importing(mutant.module)
+
+    def folder(self, module: str) -> str:
+        """The folder of tests that lies as a module does, or as near to it as there is one."""
+        parts = module.removeprefix("planner/").split("/")[:-1]
+        while not (self.copy / "tests" / Path(*parts)).is_dir():
+            parts.pop()
+        return str(Path("tests", *parts))
+
+    def _importing(self, module: str) -> list[str]:
+        """Files of tests that name a module, where no test was seen to run a line of it."""
+        name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        named = re.compile(
+            rf"^\s*(?:from {re.escape(name)} import|import {re.escape(name)}\b)", re.M
+        )
+        found = [
+            path for folder in FOLDERS for path in sorted((self.copy / folder).rglob("test_*.py"))
+            if named.search(path.read_text(encoding="utf-8"))
+        ]  # fmt: skip
+        return [str(path.relative_to(self.copy)) for path in found]
+
+    def outcome(self, mutant: Mutant, text: str) -> str:
+        """How a mutant fares with the tests of its line, then of its folder."""
+        tests = self.tests(mutant)
+        path = self.copy / mutant.module
+        original = path.read_text(encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
+        plugin = ("-p", "campaigns.covering", "--most-cpu-s", str(self.most_s))
+        status = 0
+        try:
+            # To collect all takes seconds.
+            for some in (tests[:_FIRST], tests[_FIRST:], [self.folder(mutant.module)]):
+                if some and not status:
+                    status = pytest_status(self.copy, some, self.most_s + _GRACE_S, *plugin)
+        finally:
+            path.write_text(original, encoding="utf-8")
+        return {0: "survived", _TOO_LONG: "too long"}.get(status, "killed")
 
 
-def outcome(copy: Path, tests: str, seconds: int) -> int:
-    """Exit status of pytest on a folder; negative where its CPU seconds ended it."""
+def _of_statement(path: Path, line: int, by_line: dict[int, set[str]]) -> set[str]:
+    """Tests of the innermost statement around a line that has any, at last of the module."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    around = [
+        node for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]  # fmt: skip
+    for node in sorted(around, key=lambda node: -node.lineno):
+        span = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        if found := set().union(*(by_line.get(at, set()) for at in span)):
+            return found
+    imported = set(by_line) and not any(isinstance(node, ast.FunctionDef) for node in around)
+    return set().union(*by_line.values()) if imported else set()
+
+
+def pytest_status(copy: Path, tests: list[str], seconds: float, *plugin: str) -> int:
+    """Exit status of pytest; negative where its CPU seconds ended it."""
+    limit = int(seconds)
 
     def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
 
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
+    kept = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    environment["PYTHONPATH"] = os.pathsep.join([str(copy), str(copy / "benchmarks"), *kept])
     environment.pop("PYTHONSAFEPATH", None)
-    words = ("-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", tests)
+    given = copy / "tests.txt"  # a line may be held by more tests than a command line holds
+    given.write_text("\n".join(tests) + "\n", encoding="utf-8")
+    words = ("-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *plugin, f"@{given}")
     done = subprocess.run(
-        (sys.executable, *words),
-        cwd=copy,
-        env=environment,
-        preexec_fn=limited,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,
-    )
+        (sys.executable, *words), cwd=copy, env=environment, preexec_fn=limited, check=False,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     if done.returncode > max(_FAILED):
-        raise SystemExit(
-            f"pytest {tests} ends with {done.returncode}, which is no outcome of tests"
-        )
+        raise SystemExit(f"pytest ends with {done.returncode}, which is no outcome of tests")
     return done.returncode
 
 
-def score(package: str, tests: str, options: argparse.Namespace) -> list[dict[str, measuring.Cell]]:
-    """A row per mutant of a package."""
+def bench(options: argparse.Namespace, folder: Path) -> Bench:
+    """A copy of the checkout in a folder, with the lines of its tests noted there once."""
+    copy = folder / "copy"
+    skipped = shutil.ignore_patterns(".git", "__pycache__", ".venv", "*.pyc")
+    shutil.copytree(options.checkout, copy, ignore=skipped, dirs_exist_ok=True)
+    noted = [folder / name.replace("/", "-") for name in options.tests or FOLDERS]
+    for place, tests in zip(noted, options.tests or FOLDERS, strict=True):
+        if not (place / covering.SECONDS).is_file():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            plugin = ["-p", "campaigns.covering", "--covering", str(place)]
+            plugin += [word for name in PACKAGES for word in ("--covers", str(copy / name))]
+            if pytest_status(copy, [tests], 6 * 3600, *plugin):
+                raise SystemExit(f"{tests} fails without a mutant")
+    return Bench(copy, *covering.lines(noted), most_s=options.seconds)
+
+
+def kept_rows(package: str, seed: int, kept: Path) -> list[dict[str, measuring.Cell]]:
+    """A row per mutant of a package that was tried so far."""
+    done = json.loads(kept.read_text(encoding="utf-8"))
     rows: list[dict[str, measuring.Cell]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy"
-        skipped = shutil.ignore_patterns(".git", "__pycache__", ".venv", "*.pyc")
-        shutil.copytree(options.checkout, copy, ignore=skipped)
-        if outcome(copy, tests, options.seconds) in _FAILED:
-            raise SystemExit(f"{tests} fails without a mutant")
-        count = max(1, options.mutants // len(PACKAGES))
-        for mutant, text in drawn(options.checkout, package, count, options.seed):
-            killed = is_killed(copy, mutant, text, tests, options.seconds)
+    for name, outcome in done.items():
+        mine, module, operator, _, line = json.loads(name)
+        if mine == seed and module.startswith(f"{package}/"):
             rows.append({
-                "place": f"{mutant.module}:{mutant.line}",
-                "change": mutant.operator.removeprefix("core/"),
-                "killed": "yes" if killed else "no",
+                "place": f"{module}:{line}", "change": operator.removeprefix("core/"),
+                "outcome": outcome,
             })  # fmt: skip
-            print(f"{package}: {len(rows)} of {count}", rows[-1], file=sys.stderr, flush=True)
     return rows
+
+
+def score(
+    package: str, tried: Bench, options: argparse.Namespace, kept: Path
+) -> list[dict[str, measuring.Cell]]:
+    """A row per mutant of a package; those that were done before are read."""
+    rows: list[dict[str, measuring.Cell]] = []
+    done = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+    count = max(1, options.mutants // len(PACKAGES))
+    for mutant, text in drawn(options.checkout, package, count, options.seed):
+        name = json.dumps([options.seed, *asdict(mutant).values()])
+        if name not in done:
+            done[name] = tried.outcome(mutant, text)
+            kept.write_text(json.dumps(done), encoding="utf-8")
+        rows.append({
+            "place": f"{mutant.module}:{mutant.line}",
+            "change": mutant.operator.removeprefix("core/"),
+            "outcome": done[name],
+        })  # fmt: skip
+        print(f"{package}: {len(rows)} of {count}", rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+NOTICED = ("killed", "too long")
+
+
+def report(rows: dict[str, list[dict[str, measuring.Cell]]], options: argparse.Namespace) -> Report:
+    """The score of each package and of all, and the mutants that lived."""
+    scores: list[dict[str, measuring.Cell]] = []
+    every = [row for found in rows.values() for row in found]
+    for package, found in [*rows.items(), ("all", every)]:
+        counts = {name: sum(row["outcome"] == name for row in found)
+                  for name in (*NOTICED, "survived")}  # fmt: skip
+        noticed = sum(counts[name] for name in NOTICED)
+        scores.append({"package": package, "mutants": len(found), **counts,
+                       "score, %": 100 * noticed / max(1, len(found))})  # fmt: skip
+    lived = [row for row in every if row["outcome"] not in NOTICED]
+    made = Report(name="mutation", tables=[Table(title="Noticed by tests", rows=scores)])
+    if lived:
+        made.tables.append(Table(title="Those that were not", rows=lived))
+    made.notes.append(
+        f"Seed {options.seed}; tests of {', '.join(options.tests or FOLDERS)}; none begins after "
+        f"{options.seconds} CPU s of a mutant."
+    )
+    return made
 
 
 def main() -> None:
@@ -159,24 +296,30 @@ def main() -> None:
     parser = measuring.parser(__doc__ or "", quick=True)
     parser.add_argument("--checkout", type=Path, default=HERE, help="what is mutated [this one]")
     parser.add_argument("--package", choices=PACKAGES, action="append", help="[all]")
+    parser.add_argument("--tests", choices=FOLDERS, action="append", help="[all]")
     parser.add_argument("--mutants", type=measuring.positive, default=100, help="of all packages")
     parser.add_argument("--seed", type=int, default=22)
-    parser.add_argument("--seconds", type=measuring.positive, default=60, help="of CPU, a mutant")
+    parser.add_argument("--seconds", type=measuring.positive, default=20, help="of tests, a mutant")
+    parser.add_argument("--keep", type=Path, help="a folder to go on from [a temporary one]")
+    parser.add_argument("--so-far", action="store_true", help="count what --keep has, and no more")
+    parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
     options = parser.parse_args()
     options.checkout = options.checkout.resolve()
     if options.quick:
-        options.mutants, options.seconds = len(PACKAGES), 60
-    report = Report(name="mutation")
-    scores: list[dict[str, measuring.Cell]] = []
-    for package in options.package or PACKAGES:
-        rows = score(package, PACKAGES[package], options)
-        killed = sum(row["killed"] == "yes" for row in rows)
-        scores.append({"package": package, "mutants": len(rows), "killed": killed,
-                       "score, %": 100 * killed / max(1, len(rows))})  # fmt: skip
-        report.tables.append(Table(title=f"Mutants of {package}", rows=rows))
-    report.tables.insert(0, Table(title="Noticed by the tests of its folder", rows=scores))
-    report.notes.append(f"Seed {options.seed}, {options.seconds} CPU s each.")
-    measuring.show(report, options)
+        options.mutants, options.seconds = len(PACKAGES), 5
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (options.keep or Path(temporary)).resolve()
+        folder.mkdir(exist_ok=True)
+        packages, kept = options.package or PACKAGES, folder / "done.json"
+        if options.so_far:
+            rows = {package: kept_rows(package, options.seed, kept) for package in packages}
+        else:
+            tried = bench(options, folder)
+            rows = {package: score(package, tried, options, kept) for package in packages}
+    made = report(rows, options)
+    if options.write is not None:
+        pages.put_report(options.write, "mutants", pages.measured_on(), made)
+    measuring.show(made, options)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,29 @@
 """Whether something is lost, or said with confidence and wrong, or lets somebody in.
 
-    python benchmarks/reliability.py inputs --count 1000
+    python benchmarks/reliability.py inputs --count 25641 --most-cpu-s 3600 --keep counts.json
     python benchmarks/reliability.py options --count 1000
     python benchmarks/reliability.py commands --count 250
     python benchmarks/reliability.py faults
-    python benchmarks/reliability.py signals --count 67
+    python benchmarks/reliability.py signals --count 200
     python benchmarks/reliability.py surroundings
     python benchmarks/reliability.py security
     python benchmarks/reliability.py extremes --count 1000
+    python benchmarks/reliability.py same
+    python benchmarks/reliability.py lasting --count 2000
+    python benchmarks/reliability.py at-once --count 100
+    python benchmarks/reliability.py licences
+    python benchmarks/reliability.py sources
     python benchmarks/reliability.py inputs --count 1000 --write ../docs/reliability.md
 
 Each prints a table with its counts; what is wrong goes to standard error, a line each, and the exit
 status is 1 then. `--write` keeps the table in its region of the page. `--seed` draws other cases.
+A million inputs take hours: they go on where an earlier run ended, with `--keep`.
 """
 
 from __future__ import annotations
 
+import argparse
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -30,9 +38,13 @@ from campaigns import (
     extremes,
     faults,
     inputs,
+    lasting,
+    licences,
     options,
     running,
+    same,
     security,
+    sources,
 )
 from measuring import Report, Table
 
@@ -53,14 +65,16 @@ def _rows(counted: Iterable[tuple[str, Any]], first: str) -> list[dict[str, meas
 
 
 def _title(key: str) -> str:
-    return key.replace("cpu_s", "CPU s").replace("_", " ")
+    return key.replace("cpu_s", "CPU s").replace("_mb", " MB").replace("_", " ")
 
 
-def _inputs(count: int, seed: int, told: Told) -> Table:
+def _inputs(wanted: argparse.Namespace, told: Told) -> Table:
+    most_s = math.inf if wanted.most_cpu_s is None else wanted.most_cpu_s
+    found = inputs.campaign(wanted.count, wanted.seed, told, most_s=most_s, kept=wanted.keep)
     return Table(
-        title=f"Damaged files, {count} of each kind (seed {seed}); slow: over "
-        f"{running.CPU_S:g} CPU s or {running.MEMORY_BYTES / 1e6:g} MB",
-        rows=_rows(inputs.campaign(count, seed, told=told), "file"),
+        title=f"Damaged files (seed {wanted.seed}); slow: over {running.CPU_S:g} CPU s or "
+        f"{running.MEMORY_BYTES / 1e6:g} MB",
+        rows=_rows(found.items(), "file"),
     )
 
 
@@ -90,8 +104,9 @@ def _faults(_count: int, _seed: int, told: Told) -> Table:
 
 def _signals(count: int, seed: int, told: Told) -> Table:
     return Table(
-        title=f"Commands ended by a signal at a random moment, {count} times each (seed {seed})",
-        rows=_rows(faults.signalled(count, seed, told), "signal"),
+        title=f"Commands ended at a random moment by SIGINT, SIGTERM and SIGKILL in turn, {count} "
+        f"times each (seed {seed}), with old files in the place of new ones",
+        rows=_rows(faults.signalled(count, seed, told), "command"),
     )
 
 
@@ -123,19 +138,60 @@ def _extremes(count: int, _seed: int, told: Told) -> Table:
     )
 
 
+def _same(_count: int, _seed: int, told: Told) -> Table:
+    questions = ", ".join(f"`{name}`" for name in same.QUESTIONS)
+    return Table(
+        title=f"Documents of {len(same.QUESTIONS)} commands ({questions}) against those of one "
+        "process with hash seed 0, one thread and one worker; near: to 1e-12",
+        rows=_rows(same.campaign(told), "what differs"),
+    )
+
+
+def _lasting(count: int, seed: int, told: Told) -> Table:
+    return Table(
+        title=f"Memory of one process along {count:,} different solves (seed {seed}); grown since "
+        f"{lasting.FLAT_AFTER}, in percent",
+        rows=_rows(lasting.one_process(count, seed, told), "solves")[:-1],
+    )
+
+
+def _at_once(count: int, seed: int, told: Told) -> Table:
+    return Table(
+        title=f"{count} questions (seed {seed}) asked at once, against one after the other",
+        rows=_rows(lasting.at_once(count, seed, told), "how"),
+    )
+
+
+def _licences(_count: int, _seed: int, told: Told) -> Table:
+    rows: list[dict[str, measuring.Cell]] = [
+        {_title(key): cell for key, cell in asdict(row).items()} for row in licences.campaign(told)
+    ]
+    return Table(title="Packages that planner and its extras need, as installed", rows=rows)
+
+
+def _sources(_count: int, _seed: int, told: Told) -> Table:
+    return Table(
+        title="Numbers of the databases, read again at their addresses",
+        rows=_rows(sources.campaign(told), "database"),
+    )
+
+
 PARTS: dict[str, Callable[[int, int, Told], Table]] = {
-    "inputs": _inputs, "options": _options, "commands": _commands, "faults": _faults,
+    "options": _options, "commands": _commands, "faults": _faults,
     "signals": _signals, "surroundings": _surroundings,
-    "security": _security, "extremes": _extremes,
+    "security": _security, "extremes": _extremes, "same": _same, "lasting": _lasting,
+    "at-once": _at_once, "licences": _licences, "sources": _sources,
 }  # fmt: skip
 
 
 def main() -> int:
     """Tries one part, prints its table, and returns whether something was wrong."""
     parser = measuring.parser(__doc__)
-    parser.add_argument("part", choices=tuple(PARTS), help="what is tried")
+    parser.add_argument("part", choices=("inputs", *PARTS), help="what is tried")
     parser.add_argument("--count", type=measuring.positive, default=100, help="how many cases")
     parser.add_argument("--seed", type=int, default=1, help="of the cases")
+    parser.add_argument("--most-cpu-s", type=float, help="of inputs: ends then, wherever it is")
+    parser.add_argument("--keep", type=Path, help="of inputs: a file of counts, to go on from")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
     wanted = parser.parse_args()
     wrong: list[str] = []
@@ -145,7 +201,10 @@ def main() -> int:
         print(f"wrong: {line[:2000]}", file=sys.stderr, flush=True)
 
     started = time.process_time()
-    table = PARTS[wanted.part](wanted.count, wanted.seed, told)
+    if wanted.part == "inputs":
+        table = _inputs(wanted, told)
+    else:
+        table = PARTS[wanted.part](wanted.count, wanted.seed, told)
     report = Report(name="reliability", tables=[table])
     report.notes.append(f"{time.process_time() - started:.0f} CPU s of this process.")
     if wanted.write is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from hardware_db.errors import HardwareError, nearest
 from strict_yaml.errors import YamlError
+from strict_yaml.limits import largest
 from strict_yaml.text import YamlText
 
 DATA = Path(__file__).with_name("data")
@@ -55,7 +56,7 @@ def read_file(path: Path) -> tuple[dict[str, Any], YamlText]:
     """
     try:
         with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+            content = stream.read(largest(MAX_BYTES) + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = getattr(error, "strerror", None) or str(error)
         raise HardwareError(f"{path}: cannot be read ({reason})") from error

@@ -23,6 +23,7 @@ from models_db.provenance import Quantity, Source
 from models_db.reading import parse_shipped, parse_yaml
 from models_db.recurrence import Recurrence
 from models_db.towers import vision_of
+from strict_yaml.limits import largest
 from strict_yaml.merging import merged, node_at
 from strict_yaml.text import YamlText
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 _DATA = Path(__file__).with_name("data")
 _SUFFIXES = (".yaml", ".yml")
-_MOST_READ_BYTES = 10 * 2**20
 
 
 @functools.cache
@@ -171,7 +171,7 @@ def _read(path: Path) -> bytes:
     """Content of a user's file; of a very large one the beginning, which is too large as well."""
     try:
         with path.open("rb") as file:
-            return file.read(_MOST_READ_BYTES)
+            return file.read(largest(10 * 2**20) + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None

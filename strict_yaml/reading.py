@@ -19,6 +19,7 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import Reader, ReaderError
 
 from strict_yaml.errors import Mistake, YamlError
+from strict_yaml.limits import larger_than, largest
 from strict_yaml.scalars import CoreResolver
 
 MAX_BYTES = 10 * 2**20
@@ -58,8 +59,9 @@ def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = M
     Raises:
         YamlError: Too large, not UTF-8, not YAML, or something that is not read here.
     """
-    if len(content) > max_bytes:
-        _refuse(None, f"larger than {max_bytes:,} bytes")
+    limit = largest(max_bytes)
+    if len(content) > limit:
+        _refuse(None, larger_than(limit))
     text = content if isinstance(content, str) else _decoded(content)
     kept = _last.get(text)
     if kept is not None and kept.depth <= max_depth:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +23,7 @@ import numpy as np
 from campaigns import samples
 from campaigns.damage import text_damage, tree_damage
 from campaigns.running import Outcome, filled, run
+from planner.base.files import write_atomically
 from planner.base.jsonfile import sealed
 from strict_yaml.errors import YamlError
 from strict_yaml.reading import load as load_yaml
@@ -240,32 +243,62 @@ class Count:
     most_cpu_s: float = 0.0
 
 
+_TURN = 10  # inputs of a reader, before it is the turn of the next
+
+
 def campaign(
-    inputs: int, seed: int, only: str = "", told: Callable[[str], None] = lambda _: None
-) -> Iterator[tuple[str, Count]]:
-    """Goes through all readers with so many inputs each.
+    inputs: int, seed: int, told: Callable[[str], None], *, most_s: float = math.inf,
+    kept: Path | None = None,
+) -> dict[str, Count]:  # fmt: skip
+    """Goes through all readers with so many inputs each, some of one and then some of the next.
 
     Args:
         inputs: Of each reader.
         seed: Of the damage.
-        only: Part of the names of readers that are tried; empty: all.
         told: Called with a line for each fault.
+        most_s: CPU seconds after which it ends, wherever it is.
+        kept: A file with the counts so far of this seed, from which it goes on.
     """
+    ends_s = time.process_time() + most_s
+    counts = _read(kept, seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Folder(Path(name))
-        for kind, reader in readers().items():
-            if only in kind:
-                yield kind, _of_reader(kind, whole(reader, folder), folder, inputs, seed, told)
+        found = {kind: whole(reader, folder) for kind, reader in readers().items()}
+        for kind, reader in found.items():
+            undamaged = folder.tried(reader, reader.content)
+            if not undamaged.answered:
+                told(f"{kind}: the undamaged file is refused: {undamaged.err}")
+        for turn in range(0, inputs, _TURN):
+            for kind, reader in found.items():
+                if time.process_time() < ends_s:
+                    count = counts.setdefault(kind, Count())
+                    upto = min(turn + _TURN, inputs)
+                    _go_on(kind, reader, folder, upto, seed, count, told)
+            _keep(kept, seed, counts)
+    return counts
 
 
-def _of_reader(
-    kind: str, reader: Reader, folder: Folder, inputs: int, seed: int, told: Callable[[str], None]
-) -> Count:
-    count = Count()
-    undamaged = folder.tried(reader, reader.content)
-    if not undamaged.answered:
-        told(f"{kind}: the undamaged file is refused: {undamaged.err}")
-    for at in range(inputs):
+def _read(kept: Path | None, seed: int) -> dict[str, Count]:
+    """Counts of earlier runs."""
+    if kept is None or not kept.is_file():
+        return {}
+    found = json.loads(kept.read_text(encoding="utf-8")).get(str(seed), {})
+    return {kind: Count(**count) for kind, count in found.items()}
+
+
+def _keep(kept: Path | None, seed: int, counts: Mapping[str, Count]) -> None:
+    if kept is not None:
+        before = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+        before[str(seed)] = {kind: asdict(count) for kind, count in counts.items()}
+        write_atomically(kept, json.dumps(before))
+
+
+def _go_on(
+    kind: str, reader: Reader, folder: Folder, inputs: int, seed: int, count: Count,
+    told: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Tries a reader until its count is so large."""
+    for at in range(count.inputs, inputs):
         random = Random(f"{seed} {kind} {at}")
         content = reader.damaged(random)
         outcome = folder.tried(reader, content)
@@ -279,4 +312,3 @@ def _of_reader(
         if cost := outcome.cost():
             count.slow += 1
             told(f"{kind} {at}: {cost}: {content[:300]!r}")
-    return count

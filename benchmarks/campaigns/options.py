@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from campaigns.running import Outcome, run
+from models_db.loading import shipped_aliases
 from planner.base.files import read_yaml
 
 _JOBS = (
@@ -21,21 +22,22 @@ _JOBS = (
     ("--model", "mixtral-8x7b", "--hardware", "h200-sxm5-141"),
 )
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "--chips": ("8", "16", "32"), "--batch-tokens": ("256Ki", "512Ki", "1Mi", "3e5"),
+    "--chips": ("8", "16", "32"), "--batch-tokens": ("256Ki", "512Ki", "1Mi", "288Ki"),
     "--axes": ("dp", "tp,dp", "fsdp,tp", "dp,pp", "tp,dp,pp", "fsdp"),
     "--objective": ("time", "energy", "edp", "memory"), "--seq-len": ("1024", "4Ki", "2048"),
     "--precision": ("bf16", "fp16", "fp8", "fp32"),
     "--job": ("pretrain", "sft", "lora", "dpo"),
     "--fix": ("tp=2", "micro_batch=1", "recompute=full", "sharding=zero1", "pp=2"),
-    "--max-memory": ("60GB", "20GB", "100%"), "--max-step-time": ("100", "1ms"),
+    "--max-memory": ("60GB", "20GB", "50GiB"), "--max-step-time": ("100", "1ms"),
     "--max-power": ("1MW", "3kW"), "--runnable-in": ("any", "megatron", "deepspeed"),
     "--framework": ("megatron", "deepspeed", "torchtitan"), "--power-cap": ("500W",),
-    "--memory-margin": ("10%", "0"), "--train-tokens": ("1e11",), "--top": ("3",),
+    "--memory-margin": ("10%", "5%"), "--train-tokens": ("1e11",),
     "--price-per-chip-hour": ("2",), "--collectives": ("nccl",), "--placement": ("all",),
     "--layout": ("uniform",), "--set": ("memory.bandwidth=2x", "levels.leaf.bandwidth=0.5x"),
-    "--assumptions": ("calibrated", "roofline"), "--gap": ("0",), "--pue": ("1.2",),
+    "--assumptions": ("calibrated", "roofline"), "--gap": ("1%", "0.001"), "--pue": ("1.2",),
 }  # fmt: skip
-_SWITCHES = ("--offload", "--no-clocks", "--chips-exact", "--clocks")
+_SWITCHES = ("--offload", "--no-clocks", "--chips-exact")
+_NEEDS = {"--price-per-chip-hour": ("--train-tokens", "1e11")}
 _SAME = 1e-12
 
 
@@ -69,6 +71,8 @@ def drawn(chance: Random) -> tuple[str, ...]:
     words += ["--batch-tokens", chance.choice(_OPTIONS["--batch-tokens"])]
     for name in chance.sample([*_OPTIONS][2:], chance.randint(0, 4)):
         words += [name, chance.choice(_OPTIONS[name])]
+        if name in _NEEDS and _NEEDS[name][0] not in words:
+            words += _NEEDS[name]
     words += [one for one in _SWITCHES if chance.random() < 0.1]
     return ("solve", *words)
 
@@ -86,6 +90,8 @@ def campaign(questions: int, seed: int, told: Callable[[str], None]) -> dict[str
             if done.code == 0 and not done.fault():
                 for what, wrong in _agreements(words, plan, done.document):
                     tally.held(what, words, wrong)
+            if at % _FEASIBLE_EACH == 0 and (found := _feasible(words)) is not None:
+                tally.held("what fits by `feasible` has a plan, and none slower", words, found)
     return tally.counts
 
 
@@ -93,10 +99,11 @@ def _agreements(words: tuple[str, ...], plan: Path, answer: Any) -> Iterator[tup
     """What has to hold of an answer."""
     best, objective = answer["best"], answer["certificate"]["objective"]
     yield "its plan evaluated alone costs the same", _evaluated(plan, best)
-    memory = best["memory_per_chip_bytes"]
-    if "--max-memory" not in words:
-        tighter = run(*words, "--max-memory", f"{0.97 * memory:.0f}", "--json")
-        yield "less memory is never better", _not_better(tighter, objective)
+    for what, limit in _tighter(words, best).items():
+        yield f"{what} is never better", _not_better(run(*words, *limit, "--json"), objective)
+    if "--fix" not in words and "--gap" not in words:
+        chosen = run(*words, "--fix", f"micro_batch={best['micro_batch']}", "--json")
+        yield "asked for the micro-batch that it chose, it is as good", _equal(chosen, objective)
     if "--chips-exact" not in words and "--layout" not in words:
         at = words.index("--chips")
         more = (*words[:at], "--chips-at-most", words[at + 1], *words[at + 2 :])
@@ -106,8 +113,20 @@ def _agreements(words: tuple[str, ...], plan: Path, answer: Any) -> Iterator[tup
         )
     other = [_UNITS.get(word, word) for word in words]
     yield "other units give the same answer", _equal(run(*other, "--json"), objective, best)
-    if (wrong := _back(plan, best)) is not None:
-        yield "what is exported and read back is the same plan", wrong
+    if (alias := _alias(words)) is not None:
+        yield (
+            "another name of the model gives the same answer",
+            _equal(run(*alias, "--json"), objective, best),
+        )
+    job = plan.with_name("job.yaml")
+    job.write_text(_as_file(words), encoding="utf-8")
+    yield (
+        "the same question as a job file gives the same answer",
+        _equal(run("solve", job, "--json"), objective, best),
+    )
+    for target in _TARGETS:
+        if (wrong := _back(plan, best, target)) is not None:
+            yield "what is exported and read back is the same plan", wrong
 
 
 _UNITS = {"256Ki": "262144", "512Ki": "0.5Mi", "1Mi": "1024Ki", "3e5": "300000", "4Ki": "4096",
@@ -151,29 +170,98 @@ def _not_worse(done: Outcome, objective: float) -> str:
     )
 
 
-def _equal(done: Outcome, objective: float, best: Any) -> str:
+def _equal(done: Outcome, objective: float, best: Any = None) -> str:
     if done.code != 0:
         return f"{done.code}: {done.err}"
-    same = _value(done) == objective and done.document["best"]["mesh"] == best["mesh"]
+    same = _value(done) == objective and best in (None, done.document["best"])
     return "" if same else f"{_value(done)} and {objective}"
 
 
-def _back(plan: Path, best: Any) -> str | None:
-    """Written for Megatron-LM and read again; None: that cannot run it."""
-    folder = plan.with_name("exported")
-    done = run("export", plan, "--to", "megatron", "-o", folder)
-    if done.code != 0:
-        return done.fault() or None
-    again = run(
-        "evaluate", "--from", "megatron", folder / "run.sh", *_machine(plan), "--chips",
-        best["chips"], "--json",
-    )  # fmt: skip
+_TARGETS = {"megatron": "run.sh", "deepspeed": "ds_config.json", "torchtitan": "torchtitan.sh",
+            "maxtext": "maxtext.yml", "nanotron": "nanotron.yaml"}  # fmt: skip
+_LEFT_TO_CODE = {"deepspeed": ("recompute",)}
+"""What the file of a target leaves to the program that reads it, and the export says so."""
+_DECIDED = ("mesh", "micro_batch", "schedule", "interleave", "recompute")
+
+
+def _back(plan: Path, best: Any, target: str) -> str | None:
+    """Written for a framework, without loss, and read again; None: that cannot run it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "exported"
+        done = run("export", plan, "--to", target, "-o", folder)
+        if done.code != 0:
+            return done.fault() or None
+        again = run(
+            "evaluate", "--from", target, folder / _TARGETS[target], *_machine(plan), "--chips",
+            best["chips"], "--json",
+        )  # fmt: skip
     if again.code != 0:
-        return f"{again.code}: {again.err}"
+        return f"{target}: {again.code}: {again.err}"
     found = again.document
-    names = ("mesh", "micro_batch", "schedule", "interleave", "recompute")
+    names = [name for name in _DECIDED if name not in _LEFT_TO_CODE.get(target, ())]
     apart = [name for name in names if found[name] != best[name]]
-    return ", ".join(f"{name} {best[name]} is read as {found[name]}" for name in apart)
+    return ", ".join(f"{target}: {name} {best[name]} is read as {found[name]}" for name in apart)
+
+
+def _tighter(words: tuple[str, ...], best: Any) -> dict[str, tuple[str, ...]]:
+    """Limits that the best plan just does not keep.
+
+    None of a plan on fewer chips than were asked for: that is the answer where none that the usual
+    framework runs fits on all, and with one more limit plans of any framework may be the answer.
+    """
+    if "--runnable-in" not in words and str(best["chips"]) != words[words.index("--chips") + 1]:
+        return {}
+    found = {
+        "less memory": ("--max-memory", f"{0.97 * best['memory_per_chip_bytes']:.0f}"),
+        "less time": ("--max-step-time", repr(0.97 * best["step_time_s"])),
+        "less power": ("--max-power", f"{0.97 * best['power_per_chip_w'] * best['chips']:.0f}W"),
+        "a layout of equal stages": ("--layout", "uniform"),
+    }
+    return {what: limit for what, limit in found.items() if limit[0] not in words}
+
+
+def _alias(words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The question with another name of its model; None: it has none."""
+    names = {model: alias for alias, model in shipped_aliases().items()}
+    found = tuple(names.get(word, word) for word in words)
+    return found if found != words else None
+
+
+def _as_file(words: tuple[str, ...]) -> str:
+    """The flags of a question as a job file, as a person writes it."""
+    fields = {"clocks": "false"} if "--no-clocks" in words else {}
+    for at, word in enumerate(words):
+        name = word.removeprefix("--").replace("-", "_")
+        if word == "--axes":
+            fields[name] = f"[{words[at + 1]}]"
+        elif word in ("--fix", "--set"):
+            fields[name] = "{" + words[at + 1].replace("=", ": ") + "}"
+        elif word in _OPTIONS or word in ("--model", "--hardware"):
+            fields[name] = words[at + 1]
+        elif word in _SWITCHES and word != "--no-clocks":
+            fields[name] = "true"
+    return "".join(f"{name}: {text}\n" for name, text in fields.items())
+
+
+_FEASIBLE_EACH = 4
+_JOB_OF_FEASIBLE = ("--model", "--hardware", "--chips", "--batch-tokens", "--framework")
+
+
+def _feasible(words: tuple[str, ...]) -> str | None:
+    """What `planner solve` denies of what `planner feasible` says fits; None: nothing does."""
+    at = [words.index(name) for name in _JOB_OF_FEASIBLE if name in words]
+    job = [word for start in at for word in words[start : start + 2]]
+    said = run("feasible", *job, "--json")
+    if said.code != 0:
+        return said.fault() or None
+    fitting = [row for row in said.document["rows"] if row["fits"]]
+    if not fitting:
+        return None
+    solved = run("solve", *job, "--json")
+    if solved.code != 0:
+        return f"{fitting[0]['strategy']} fits, and solve says {solved.code}: {solved.err}"
+    fastest = min(row["step_time_s"] or math.inf for row in fitting)
+    return _not_worse(solved, fastest)
 
 
 def _machine(plan: Path) -> tuple[str, ...]:

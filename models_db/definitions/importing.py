@@ -15,6 +15,7 @@ from models_db.definitions.stated import Stated, number
 from models_db.errors import ModelError, nearest
 from models_db.loading import model_from_bytes
 from models_db.model import Model
+from strict_yaml.limits import larger_than, largest
 
 FORMATS: Mapping[str, str] = {
     "megatron": "arguments of Megatron-LM",
@@ -179,12 +180,12 @@ def definition_text(
 def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
+            content = file.read(largest(_MOST_BYTES) + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None
-    if len(content) > _MOST_BYTES:
-        raise ModelError(f"{path}: is larger than {_MOST_BYTES:,} bytes")
+    if len(content) > largest(_MOST_BYTES):
+        raise ModelError(f"{path}: {larger_than(largest(_MOST_BYTES))}")
     return content
 
 

@@ -7,6 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from models_db.errors import ModelError
+from strict_yaml.limits import larger_than, largest
 
 MAX_BYTES = 10 * 2**20
 _SHOWN = 40
@@ -28,8 +29,9 @@ def parse_json(content: bytes, origin: str, most: int = MAX_BYTES) -> dict[str, 
     Raises:
         ModelError: too large, empty, not UTF-8, not JSON, nested too deep, or no object.
     """
-    if len(content) > most:
-        raise ModelError(f"{origin}: larger than {most // 2**20} MiB")
+    limit = largest(most)
+    if len(content) > limit:
+        raise ModelError(f"{origin}: {larger_than(limit)}")
     if not content.strip():
         raise ModelError(f"{origin}: empty; a JSON object belongs here")
     try:

@@ -17,8 +17,9 @@ from typing import Any
 
 from frozen_records import dataclass
 from models_db.errors import ModelError
-from models_db.hub.jsonfile import parse_json
+from models_db.hub.jsonfile import MAX_BYTES, parse_json
 from models_db.loading import is_file
+from strict_yaml.limits import largest
 
 INDEX = "model.safetensors.index.json"
 MOST_HEADER_BYTES = 100_000_000
@@ -164,14 +165,14 @@ def _plain_name(name: object) -> bool:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Content of a file of at most 10 MiB.
+    """Content of a file, of a very large one the beginning, which is too large as well.
 
     Raises:
-        ModelError: it cannot be read, or is larger.
+        ModelError: it cannot be read.
     """
     try:
         with path.open("rb") as file:
-            content = file.read(10 * 2**20 + 1)
+            content = file.read(largest(MAX_BYTES) + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None

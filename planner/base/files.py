@@ -14,6 +14,7 @@ from planner.base.errors import InputError
 from planner.base.log import DEBUG, INFO, log
 from planner.base.messages import did_you_mean, one_line
 from strict_yaml.errors import YamlError
+from strict_yaml.limits import larger_than, largest
 from strict_yaml.text import YamlText
 
 LARGEST_FILE_BYTES = 10 * 2**20
@@ -249,32 +250,33 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def read_bytes(path: Path, largest: int = LARGEST_FILE_BYTES) -> bytes:
+def read_bytes(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
     """The content of a file, a pipe or standard input.
 
     Args:
         path: The file.
-        largest: Bytes above which it is not read.
+        usual: Bytes above which it is not read, unless more are allowed.
 
     Raises:
         InputError: The file is missing or too large.
     """
     name = _name(path)
     try:
+        limit = largest(usual)
         with path.open("rb") as file:
-            too_large = os.fstat(file.fileno()).st_size > largest
-            content = b"" if too_large else file.read(largest + 1)
+            too_large = os.fstat(file.fileno()).st_size > limit
+            content = b"" if too_large else file.read(limit + 1)
     except _BAD_PATHS as error:
         raise InputError(
             f"{name}: cannot be read ({_reason(error)}){similar_file(path)}"
         ) from error
-    if too_large or len(content) > largest:
-        raise InputError(f"{name}: larger than {largest // 2**20} MiB")
+    if too_large or len(content) > limit:
+        raise InputError(f"{name}: {larger_than(limit)}")
     log(__name__, DEBUG, "read", file=path, bytes=len(content))
     return content
 
 
-def read_unpacked(path: Path, largest: int = LARGEST_FILE_BYTES) -> bytes:
+def read_unpacked(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
     """As `read_bytes`, unpacked where it begins as gzip files do; both sizes are limited.
 
     Raises:
@@ -284,16 +286,16 @@ def read_unpacked(path: Path, largest: int = LARGEST_FILE_BYTES) -> bytes:
     import io  # noqa: PLC0415  (beside gzip)
     import zlib  # noqa: PLC0415  (beside gzip)
 
-    content, name = read_bytes(path, largest), _name(path)
+    content, name, limit = read_bytes(path, usual), _name(path), largest(usual)
     if content[:2] != b"\x1f\x8b":
         return content
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            unpacked = file.read(largest + 1)
+            unpacked = file.read(limit + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name}: not a whole gzip file") from error
-    if len(unpacked) > largest:
-        raise InputError(f"{name}: larger than {largest // 2**20} MiB")
+    if len(unpacked) > limit:
+        raise InputError(f"{name}: unpacked {larger_than(limit)}")
     return unpacked
 
 

@@ -24,8 +24,10 @@ _PACKAGES = ("numpy", "ortools", "scipy", "networkx", "pydantic", "typer", "rich
 _OURS = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 _ROOT = Path(__file__).parents[2]
 _PLACE = r"[^\s'\":;,<>|()\[\]{}]+"
+_START = r"(?:[A-Za-z]:[\\/]|~?/|\\\\)"
 _PATH = re.compile(
-    rf"(?<![\w.<\"])(?:[A-Za-z]:[\\/]|~?/|\\\\){_PLACE}"  # from a root
+    rf"(?<=')(?:{_START})[^'\n]+(?=')|(?<=\"){_START}[^\"\n]+(?=\")"  # may have spaces in quotes
+    rf"|(?<![\w.<\"]){_START}{_PLACE}"  # from a root
     r"|(?<![\w\"/<])[\w./-]+\.(?:ya?ml|json|csv|db|toml|log|npy|html|svg|txt|sh|xml)\b"
 )
 _FILE = re.compile(r"[\\/]|\.[A-Za-z][\w.]{0,9}$|^\.")
@@ -55,10 +57,9 @@ def details_of(error: Exception, arguments: Sequence[str]) -> str:
         ", ".join(f"{name} {_version(name)}" for name in _PACKAGES),
         f"command: planner {' '.join(map(_masked_word, arguments))}",
         "",
-        *traceback.format_exception(error),
     ]
     private = [word.partition("=")[2] or word for word in arguments if _names_a_file(word)]
-    return masked("\n".join(line.rstrip("\n") for line in lines) + "\n", private)
+    return "\n".join(lines) + "\n" + masked("".join(traceback.format_exception(error)), private)
 
 
 def masked(text: str, private: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
@@ -12,28 +12,6 @@ if TYPE_CHECKING:
     from logging import Formatter, LogRecord
 
 LEVELS = ("debug", "info", "warning", "error")
-_LEVEL, _JSON = "--log-level", "--log-json"
-
-
-def moved_first(arguments: Sequence[str]) -> list[str]:
-    """The words of a command line with the two options before the command, where click wants them.
-
-    >>> moved_first(["solve", "--chips", "8", "--log-level", "info"])
-    ['--log-level=info', 'solve', '--chips', '8']
-    """
-    first: list[str] = []
-    rest: list[str] = []
-    words = iter(arguments)
-    for word in words:
-        if word == "--":
-            rest += [word, *words]
-        elif word == _LEVEL:
-            first.append(f"{_LEVEL}={next(words, '')}")
-        elif word == _JSON or word.startswith(f"{_LEVEL}="):
-            first.append(word)
-        else:
-            rest.append(word)
-    return [*first, *rest]
 
 
 def logged(level: str | None, *, as_json: bool) -> Callable[[], None]:

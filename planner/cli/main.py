@@ -23,7 +23,9 @@ from planner.base.version import __version__
 from planner.cli.completing import INSTRUCTION, answer_shell
 from planner.cli.groups import group_of
 from planner.cli.interruption import heard
-from planner.cli.logs import logged, moved_first
+from planner.cli.leading import allowed, moved_first
+from planner.cli.logs import logged
+from strict_yaml.limits import VARIABLE
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
 _UsageError: type[Any] = typer.BadParameter.__bases__[0]
@@ -106,8 +108,18 @@ def _root(
     log_json: Annotated[
         bool, typer.Option("--log-json", help="The same as one JSON object per line.")
     ] = False,
+    largest_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            envvar=VARIABLE,
+            help="Read files up to this size, where a reader would refuse them, as in 50MB.",
+        ),
+    ] = None,
 ) -> None:
     """Options that precede every command."""
+    if largest_file is not None:
+        context.call_on_close(allowed(largest_file))
     if log_level is not None or log_json:
         context.call_on_close(logged(log_level, as_json=log_json))
         log(__name__, INFO, "start", version=__version__, command=context.invoked_subcommand)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from planner.base.errors import InputError
+from planner.base.files import read_bytes
 
 if TYPE_CHECKING:
     from models_db.definitions.importing import Definition
@@ -50,7 +51,7 @@ def read_definition(
     try:
         if path.suffix.lower() in (".py", *_YAML):
             return import_definition(path, which=which, name=name, given=given, made_by=made_by)
-        content = path.read_bytes()
+        content = read_bytes(path)
         values = _arguments(content, path, given)
         return import_arguments(values, content, path, name=name, made_by=made_by)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Some hundred cases of `benchmarks/reliability.py`, each time; its tables are of far more.
+"""Some 600 damaged files, and other cases, of `benchmarks/reliability.py`; its tables are of more.
 
 hypothesis draws the damage here, so that what fails is as small as can be.
 """
@@ -24,7 +24,13 @@ KINDS = (
     "launch of torchtitan", "launch of maxtext", "launch of nanotron", "launch of axolotl",
     "launch of trl", "launch of torchtune",
 )  # fmt: skip
-PER_KIND = 3
+QUICK = (
+    "store", "config.json", "graph, JSON", "graph, YAML", "graph, GraphML",
+    "graph, edges", "traffic, npy", "traffic, CSV", "failures", "points", "schedule",
+    "schedule, XML",
+)  # fmt: skip
+"""Readers that take less than 10 ms for a file; all others have fewer files here."""
+PER_KIND, PER_QUICK = 3, 40
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +56,8 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
     reader = inputs.whole(inputs.readers()[kind], folder)
     assert folder.tried(reader, reader.content).answered
 
-    @settings(max_examples=PER_KIND, deadline=None, derandomize=True, database=None,
-              suppress_health_check=[*HealthCheck])  # fmt: skip
+    @settings(max_examples=PER_QUICK if kind in QUICK else PER_KIND, deadline=None,
+              derandomize=True, database=None, suppress_health_check=[*HealthCheck])  # fmt: skip
     @given(chance=st.randoms(use_true_random=False))
     def tried(chance: random.Random) -> None:
         outcome = folder.tried(reader, reader.damaged(chance))
@@ -121,3 +127,64 @@ def test_extreme_figures_and_options() -> None:
     counts: dict[str, Any] = campaigns("options").campaign(1, 7, told.append)
     assert counts["its plan evaluated alone costs the same"].tried == 1
     assert told == []
+
+
+def test_licences_of_what_users_install() -> None:
+    licences, told = campaigns("licences"), list[str]()
+    rows = [row for row in licences.campaign(told.append) if row.needed_by in ("planner", "viz")]
+    assert {"numpy", "ortools", "resvg_py"} <= {row.package for row in rows}
+    assert not [line for line in told if ", for planner" in line or ", for viz" in line]
+    for text, kind in (
+        ("MIT", "permissive"), ("GPL-3.0-only", "copyleft"), ("GPLv2", "copyleft"),
+        ("LGPL-2.1", "by file"), ("MPL-2.0", "by file"), ("BSD License", "permissive"),
+        ("MIT AND GPL-2.0", "copyleft"), ("GPL-2.0 OR MIT", "permissive"), ("", "unknown"),
+        ("GNU Lesser General Public License", "by file"), ("Proprietary", "unknown"),
+        ("GNU General Public License (GPL)", "copyleft"), ("AGPL-3.0", "copyleft"),
+    ):  # fmt: skip
+        assert licences.kind_of(text) == kind, text
+
+
+def test_what_differs_of_two_answers_is_found() -> None:
+    different = campaigns("same").different
+    assert different({"a": [1, 2.0]}, {"a": [1, 2.0 + 1e-15]}) == ""
+    assert different({"a": [1, 2.0]}, {"a": [1, 2.0 + 1e-15]}, 0.0)
+    for other in ({"a": [1, 2.1]}, {"a": [1]}, {"b": [1, 2.0]}, {"a": [True, 2.0]}, {"a": None}):
+        assert different({"a": [1, 2.0]}, other), other
+    found = campaigns("same").without_run({"a": {"seconds": 1, "b": [{"digest": 2, "c": 3}]}})
+    assert found == {"a": {"b": [{"c": 3}]}}
+
+
+def test_questions_at_once() -> None:
+    lasting, told = campaigns("lasting"), list[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            lasting, "ProcessPoolExecutor", lambda *_, **__: lasting.ThreadPoolExecutor(4)
+        )
+        counts = dict(lasting.at_once(6, 3, told.append))
+    assert told == []
+    assert counts["8 threads"].plans >= 3
+
+
+def test_a_campaign_of_inputs_goes_on_where_it_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, told, kept = campaigns("inputs"), list[str](), tmp_path / "counts.json"
+    few = {kind: reader for kind, reader in inputs.readers().items() if kind.startswith("traffic")}
+    monkeypatch.setattr(inputs, "readers", lambda: few)
+    first = inputs.campaign(12, 5, told.append, kept=kept)
+    assert {kind: count.inputs for kind, count in first.items()} == dict.fromkeys(few, 12)
+    second = inputs.campaign(25, 5, told.append, kept=kept)
+    whole = inputs.campaign(25, 5, told.append)
+    for kind, count in whole.items():
+        assert (second[kind].inputs, second[kind].refused) == (25, count.refused)
+    assert inputs.campaign(30, 5, told.append, kept=kept, most_s=0) == second
+    assert told == []
+
+
+def test_numbers_that_were_read_again_are_those_of_today() -> None:
+    sources, told = campaigns("sources"), list[str]()
+    counts = dict(sources.campaign(told.append))
+    assert told == []
+    assert sum(count.read_again for count in counts.values()) >= 100
+    assert sources.value("hardware_db/chips/h100-sxm5-80", "power.tdp") == 700
+    assert sources.value("hardware_db/chips/h100-sxm5-80", "power.absent") is None

@@ -11,6 +11,7 @@ from support.cases import each
 from cli.command import Outcome, planner, replaced
 
 H100 = ("--hardware", "h100-sxm5-80")
+TOO_SOON = (("d", "1e12", "1d"), ("h", "1e11", "1h"), ("s", "1e9", "9s"))
 CASES: dict[str, tuple[str, ...]] = {
     "too few chips": ("--model", "gpt3-175b", *H100, "--chips", "8"),
     "one chip": ("--model", "llama2-13b", *H100, "--chips", "1"),
@@ -38,6 +39,13 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "two limits": ("--model", "gpt3-125m", *H100, "--chips", "8", "--max-step-time", "1.4s",
                    "--max-power", "5kW"),
+    **{f"deadline in {unit}": (
+        "--model", "gpt3-125m", *H100, "--chips", "8", "--axes", "dp", "--train-tokens", tokens,
+        "--deadline", deadline)
+       for unit, tokens, deadline in TOO_SOON},
+    "money": (
+        "--model", "gpt3-125m", *H100, "--chips", "8", "--axes", "dp", "--train-tokens", "1e9",
+        "--budget", "1", "--price-per-chip-hour", "2"),
 }  # fmt: skip
 
 
@@ -77,6 +85,16 @@ def changed(flags: tuple[str, ...], remedy: str) -> list[str]:
         size = 2 if flags_now[at] in ("--fix", "--axes") else 1
         return flags_now[:at] + flags_now[at + size :]
     return list(map(str, replaced(flags, *words)))
+
+
+@each("unit", ["d", "h", "s"])
+def test_a_later_deadline_is_named_in_the_unit_of_its_size(unit: str) -> None:
+    found = answer_to(f"deadline in {unit}")["diagnosis"]
+    (words,) = [one for one in found["remedies"] if one.startswith("--deadline")]
+    size = float(words.removeprefix("--deadline ").removesuffix(unit))
+    seconds = size * {"d": 86400, "h": 3600, "s": 1}[unit]
+    assert size >= 1
+    assert found["needed"] <= seconds <= 1.01 * found["needed"]
 
 
 @each("name", CASES)

@@ -11,6 +11,7 @@ from support.cases import each
 
 from cli.command import planner
 from planner.report.tables.improvement import print_improvement
+from strict_yaml.limits import HINT
 
 GOLDEN = Path(__file__).parent.parent / "frameworks" / "export" / "golden"
 UNEVEN = GOLDEN / "megatron" / "uneven" / "run.sh"
@@ -129,8 +130,8 @@ def test_bad_questions(words: tuple[str, ...], line: str) -> None:
         (b"", "is empty"),
         (b"\xff\xfe\x00", "not a text file (byte 0 is not UTF-8)"),
         (b"--lr \x00", "not a text file (it holds a NUL)"),
-        (b"x" * (2**20 + 1), "larger than 1 MiB, which is no launch"),
-        (b"x" * (11 * 2**20), "larger than 10 MiB"),
+        (b"x" * (2**20 + 1), f"is no launch: larger than 1 MiB; {HINT}"),
+        (b"x" * (11 * 2**20), f"larger than 10 MiB; {HINT}"),
     ],
 )
 def test_bad_files(source: str, content: bytes, end: str, tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_a_question_that_was_another(answer: Any, tmp_path: Path) -> None:
     new = written(tmp_path / "new.json", solve(*ASKED, "--fix", "tp=2"))
     found = planner("compare", old, new, "--json").document
     assert [one["cause"] for one in found["reasons"]] == ["question", "question"]
-    assert found["reasons"][0]["words"] == "fix: not given before, {'tp': ['2']} now"
+    assert found["reasons"][0]["words"] == "fix: not given before, tp=2 now"
     assert found["reasons"][1]["change"] == pytest.approx(found["change"])
     said = planner("compare", old, new).out
     assert "another plan is best under what was asked" in said

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,7 @@ def test_a_defect_is_one_line_and_a_file(tmp_path: Path) -> None:
     )
     text = path.read_text(encoding="utf-8")
     assert path.stat().st_mode & 0o077 == 0
+    assert f"ruamel.yaml {version('ruamel.yaml')}\n" in text
     assert 'File "planner/cli/main.py", line' in text, text
     assert "ValueError: no <file.yaml>, or <file.yaml>\n" in text
     assert "command: planner solve --model gpt3-125m --hardware h100-sxm5-80" in text
@@ -162,6 +164,17 @@ def test_a_defect_before_anything_is_loaded(
 ])  # fmt: skip
 def test_which_words_of_a_command_are_private(word: str, shown: str) -> None:
     assert defects._masked_word(word) == shown
+
+
+@each(("text", "shown"), [
+    ("No such file or directory: '/srv/anna/my plans/p'", "No such file or directory: '<file>'"),
+    ("'/a b/c.db' and \"/it's/d\"", "'<file.db>' and \"<file>\""),
+    ('  File "/srv/anna/my plug-in/rules.py", line 3', '  File "<file.py>", line 3'),
+    ('  File "planner/cli/entry.py", line 3', '  File "planner/cli/entry.py", line 3'),
+    ("'tokens/s' if tokens / s else \"J / s\"", "'tokens/s' if tokens / s else \"J / s\""),
+])  # fmt: skip
+def test_what_of_a_traceback_is_private(text: str, shown: str) -> None:
+    assert defects.masked(text, []) == shown
 
 
 def test_what_is_done_is_said_on_request_alone() -> None:

@@ -167,3 +167,32 @@ def test_a_record_that_is_written_is_shown_as_json_too(
     (line,) = refused(database, "show", name, "--sources", "-o", tmp_path / "other.yaml")
     assert line.endswith("sources: has no effect with --output; the file has them: leave one out")
     assert not (tmp_path / "other.yaml").exists()
+
+
+@each(("name", "command"), [
+    ("g.csv", ("calibrate", "--hardware", "h100-sxm5-80", "--gemm")),
+    ("r.csv", ("validate", "--data")), ("f.csv", ("evaluate",)),
+    ("p.csv", ("ridgeline", "--hardware", "h100-sxm5-80", "--csv")),
+])  # fmt: skip
+def test_a_cell_longer_than_a_reader_of_csv_takes(
+    name: str, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(f"m,n,k,dtype,seconds\n1,1,1,{'x' * 140_000},1\n", encoding="utf-8")
+    assert len(refused(*command, path)) <= 3
+
+
+@each("model", ["gpt3-125m", "llama3-8b", "gemma-2b"])
+def test_what_is_written_for_maxtext_is_read_back(model: str, tmp_path: Path) -> None:
+    """Also a model of MaxText's block of GPT-3, and one whose embeddings are tied."""
+    job = ("--model", model, "--hardware", "h100-sxm5-80", "--chips", "8")
+    plan, folder = tmp_path / "plan.yaml", tmp_path / "exported"
+    solved = planner(
+        "solve", *job, "--axes", "fsdp", "--runnable-in", "maxtext", "-o", plan, "--json"
+    )
+    assert planner("export", plan, "--to", "maxtext", "-o", folder).code == 0
+    found = planner("evaluate", "--from", "maxtext", folder / "maxtext.yml", *job, "--json")
+    assert (found.code, found.err) == (0, "")
+    best = solved.document["best"]
+    for name in ("mesh", "micro_batch", "recompute"):
+        assert found.document[name] == best[name], name

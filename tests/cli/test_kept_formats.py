@@ -19,6 +19,7 @@ from planner.answers.files.documents import check_seal, kind_of_document
 from planner.answers.files.reevaluation import Rereading
 from planner.answers.files.result_file import read_document, validated
 from planner.base.version import SCHEMA_VERSION
+from planner.collectives.files.schedule_file import VERSION as SCHEDULE_VERSION
 from planner.question.files.result_layout import RESULT_VERSION
 from planner.studies.sweep.store import _FORM
 
@@ -32,7 +33,8 @@ def test_every_version_of_a_format_has_its_file() -> None:
     assert SCHEMA_VERSION == 1, "keep a file of the new version in tests/formats"
     assert RESULT_VERSION == 2
     assert _FORM == 1
-    assert {name.partition(".")[0] for name in found} == {*wanted, "result-2", "store-1"}
+    wanted |= {"result-2", "store-1", *(f"schedule-{at + 1}" for at in range(SCHEDULE_VERSION))}
+    assert {name.partition(".")[0] for name in found} == wanted
 
 
 @each("name", PLANS)
@@ -64,6 +66,17 @@ def test_a_store_of_each_form_is_read(tmp_path: Path) -> None:
     assert re.findall(r"^ +(8|9|16) +([a-z]+)", said.out, re.MULTILINE) == [
         ("8", "optimal"), ("9", "refused"), ("16", "optimal"),
     ]  # fmt: skip
+
+
+@each(("version", "seconds"), [(1, 3 * 0.5e6 / 25e9), (2, 2e6 / (33e9 + 25e9))])
+def test_a_schedule_of_each_version_is_run(version: int, seconds: float) -> None:
+    """Three rounds of half a megabyte on equal links; two megabytes over two of three links."""
+    path = KEPT / f"schedule-{version}.json"
+    assert json.loads(path.read_text(encoding="utf-8"))["version"] == version
+    found = planner("collective", "simulate", path, "--sizes", "1MB", "--json")
+    assert (found.code, found.err) == (0, "")
+    (schedule,) = found.document["schedules"]
+    assert schedule["formula_s"] == [pytest.approx(2 * 0.7e-6 + seconds, rel=1e-12)]
 
 
 def test_a_store_of_a_newer_form_is_left_alone(tmp_path: Path) -> None:

@@ -106,3 +106,13 @@ def test_tensor_parallelism_sends_again_what_runs_again() -> None:
     sent = [found.communication_s["tensor_parallel"][0] for found in (once, again, full)]
     assert sent[1] == pytest.approx(sent[2])
     assert sent[0] / sent[1] == pytest.approx(8 / 11)  # three of the eleven are of recomputation
+
+
+def test_a_ring_of_context_parallelism_sends_again_what_runs_again() -> None:
+    """Keys and values once forward, twice backward (with their gradients), once again."""
+    case = case_of(LLAMA, "tpu-v5p", layers=8, batch=8, seq_len=8192, framework="jax")
+    plan = Plan(fsdp=4, cp=2, sharding="zero3")
+    plans = [replace(plan, recompute=each) for each in ("none", "full")]
+    sent = [case.run([each]).communication_s["context_parallel"][0] for each in plans]
+    assert sent[0] > 0
+    assert sent[1] / sent[0] == pytest.approx(4 / 3)

@@ -10,6 +10,7 @@ from support.cases import each
 
 import hardware_db
 from hardware_db import Chip, load_calibration, load_chip, load_cluster, load_reference
+from hardware_db.reading import DATA, read_file
 from strict_yaml.reading import load as load_yaml
 
 CHIPS = hardware_db.list_chips()
@@ -158,6 +159,35 @@ def test_chip_is_consistent(name: str) -> None:
     assert set(chip.flop_j) <= set(chip.peak_flop_per_s)
     assert set(chip.mac_j) <= set(chip.flop_j)
     assert all(0 < joules < 2 * chip.flop_j[dtype] for dtype, joules in chip.mac_j.items())
+
+
+# Gb/s of a pin, and GB of a stack of 1024 pins, that the generations of memory come with.
+STACKS = {
+    "HBM2": ((1.6, 2.45), (4, 8)), "HBM2e": ((2.8, 3.65), (8, 16)),
+    "HBM3": ((5.0, 6.5), (16, 24)), "HBM3e": ((5.8, 9.3), (24, 32, 36)),
+}  # fmt: skip
+OTHER_PINS = {"l40s": (384, 18.0)}  # GDDR6: pins, and Gb/s of each
+# What Google calls HBM2 has pins as fast as those of HBM2e; the other two only say HBM.
+UNLIKE = {"tpu-v5e", "tpu-v2", "tpu-v3", "tpu-v6e"}
+
+
+@each("name", CHIPS)
+def test_memory_bandwidth_is_pins_times_rate(name: str) -> None:
+    """With a whole number of stacks, which have the capacity on the label or little more."""
+    data, _ = read_file(DATA / "chips" / f"{name}.yaml")
+    kind, bandwidth = data["memory"]["type"], data["memory"]["bandwidth"]["value"]
+    if name in OTHER_PINS:
+        pins, gbit_per_s = OTHER_PINS[name]
+        assert bandwidth == pytest.approx(pins * gbit_per_s * 1e9 / 8, rel=0.01)
+    elif kind.startswith("HBM") and name not in UNLIKE:
+        (least, most), sizes = STACKS[kind]
+        capacity = float(data["memory"]["label"].split()[0])
+        fitting = [
+            (count, size) for count in range(1, 13) for size in sizes
+            if least <= bandwidth * 8 / (count * 1024 * 1e9) <= most
+            and capacity <= count * size <= 1.07 * capacity
+        ]  # fmt: skip
+        assert fitting, (bandwidth, capacity)
 
 
 def looks_sparse(chip: Chip) -> bool:

@@ -306,7 +306,7 @@ def test_all_mistakes_of_a_file_at_once(tmp_path: Path) -> None:
         (b"a: " + b"9" * 5000 + b"\n", "m.yaml: line 1: a number of 5,000 digits is too long"),
         (b"a: 1\n---\nb: 2\n", "m.yaml: line 2: not valid YAML: "),
         (b"? [a]\n: b\n", "m.yaml: line 1: field names must be text, not a list"),
-        (b"a: " + b"x" * 300_000, "m.yaml: larger than 262,144 bytes"),
+        (b"a: " + b"x" * 300_000, "m.yaml: larger than 256 KiB"),
         (b"[" * 200_000, "m.yaml: line 1: nested deeper than 20 levels"),
     ],
 )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.cases import each
 
 from strict_yaml.errors import YamlError
+from strict_yaml.limits import HINT
 from strict_yaml.reading import MAX_DIGITS, load
 
 
@@ -87,7 +88,7 @@ def test_limits_are_those_asked_for() -> None:
     assert load("[[1]]", max_depth=2) == [[1]]
     assert mistakes("[[1]]", max_depth=1) == ["line 1: nested deeper than 1 levels"]
     assert load("a: 1", max_bytes=4) == {"a": 1}
-    assert mistakes("a: 10", max_bytes=4) == ["larger than 4 bytes"]
+    assert mistakes("a: 10", max_bytes=4) == [f"larger than 4 bytes; {HINT}"]
     assert load(f"a: {'9' * MAX_DIGITS}") == {"a": int("9" * MAX_DIGITS)}
 
 

@@ -64,6 +64,7 @@ from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.solved_parts import Candidates, Front, Wider
 from planner.search.machines.machines import budgets_of, on_machine, reticle_words, use_words
+from strict_yaml.limits import larger_than, largest
 
 _OF_PLAN = "plan."
 
@@ -151,9 +152,10 @@ def _standard_input() -> bytes:
     """
     if sys.stdin is None:
         raise InputError("standard input: is closed; name a file")
-    content = sys.stdin.buffer.read(LARGEST_FILE_BYTES + 1)
-    if len(content) > LARGEST_FILE_BYTES:
-        raise InputError(f"standard input: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
+    limit = largest(LARGEST_FILE_BYTES)
+    content = sys.stdin.buffer.read(limit + 1)
+    if len(content) > limit:
+        raise InputError(f"standard input: {larger_than(limit)}")
     return content
 
 

@@ -222,6 +222,11 @@ def _was(one: Change) -> str:
 
 
 def _word(value: Any) -> str:
+    """A value as it is asked for: `tp=2`, `dp, tp`."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={_word(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_word, value))
     return "not given" if value is None else value if isinstance(value, str) else shown(value)
 
 

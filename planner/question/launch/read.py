@@ -39,6 +39,7 @@ from planner.question.launch.model import chosen_model
 from planner.question.launch.shape import ShapeModels, noted_of
 from planner.question.records import model_named
 from planner.question.request import Request, request_from
+from strict_yaml.limits import larger_than, largest
 
 _LARGEST_BYTES = 2**20
 _NOTHING = Stage(layers=0)
@@ -302,8 +303,8 @@ def _text(path: Path, name: str) -> str:
         InputError: It is no text, empty, or far larger than any launch.
     """
     content = read_bytes(Path("/dev/stdin") if str(path) == "-" else path)
-    if len(content) > _LARGEST_BYTES:
-        raise InputError(f"{name}: larger than {_LARGEST_BYTES // 2**20} MiB, which is no launch")
+    if len(content) > largest(_LARGEST_BYTES):
+        raise InputError(f"{name}: is no launch: {larger_than(largest(_LARGEST_BYTES))}")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

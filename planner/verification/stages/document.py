@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, NonNegativeInt, Validat
 from planner.base.errors import InputError
 from planner.base.messages import mistakes
 from planner.verification.document import LARGEST_BYTES, Point, sealed, text_of
+from strict_yaml.limits import larger_than, largest
 
 PROOF = "proof.json"
 FORMAT = 1
@@ -96,8 +97,9 @@ def opened(content: bytes, name: str) -> tuple[dict[str, Any], StageProof, dict[
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
-            if sum(one.file_size for one in file.infolist()) > LARGEST_BYTES:
-                raise InputError(f"{name}: is no certificate: above {LARGEST_BYTES:,} bytes")
+            limit = largest(LARGEST_BYTES)
+            if sum(one.file_size for one in file.infolist()) > limit:
+                raise InputError(f"{name}: is no certificate: unpacked {larger_than(limit)}")
             texts = {one: file.read(one).decode() for one in file.namelist()}
         found = json.loads(texts.pop(PROOF))
         return found, StageProof.model_validate_json(json.dumps(found), strict=True), texts

@@ -109,6 +109,8 @@ def test_shrinking_is_that_of_a_simulated_run(
     known = shrinking(THETA_S, pace, replace(upkeep, spares=spares), run)
     assert float(known.work) + sum(known.parts().values()) == pytest.approx(1.0, rel=1e-9)
     alone = goodput(THETA_S, replace(pace, chips=run.chips, step_time_s=run.step_time_s), upkeep)
+    assert known.steps_between == alone.steps_between[0] != alone.steps_between[-1]
+    assert known.store_every == alone.store_every[0]
     found = shrinking_played(
         ShrinkingRun(
             theta_s=THETA_S, chips=tuple(run.chips), step_s=tuple(run.step_time_s),

@@ -18,6 +18,7 @@ from planner.search.uneven.bounds.power import ranges_within
 from planner.search.uneven.energy_funnel import Funnel, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
 from solvers.stages.energy_bounds import BottleneckBound
+from solvers.stages.family import UNLIMITED
 
 
 def family_of(model: CostModel, power_w: float, upper_s: float) -> EnergyRows:
@@ -43,6 +44,17 @@ def test_a_plan_that_just_obeys_the_power_is_in_the_bounds() -> None:
             family = family_of(model, joules / seconds * (1 + 1e-9), float(upper_s))
             low = family.bounds(math.ceil(seconds / family.units.time_s))[0]
             assert low * family.units.joules <= joules
+
+
+def test_less_time_never_takes_fewer_joules() -> None:
+    """Without a limit on time as with one that every plan keeps; none is soon enough for none."""
+    model = cost_model(dense_model(3, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=8)
+    family = family_of(model, 1e9, 1e3)
+    free = family.bounds(None)[0]
+    seconds = [1e3, 2 * family.soonest_s[0], 1.01 * family.soonest_s[0]]
+    lows = [family.bounds(math.ceil(each / family.units.time_s))[0] for each in seconds]
+    assert 0 < free == lows[0] <= lows[1] <= lows[2] < UNLIMITED
+    assert family.bounds(0)[0] == UNLIMITED
 
 
 def test_ranges_need_the_time_in_which_their_joules_are_allowed() -> None:

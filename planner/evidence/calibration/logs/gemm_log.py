@@ -82,7 +82,10 @@ def parse_gemm(text: str, label: str) -> tuple[GemmTime, ...]:
     elif any(_is_bench(line) for line in lines):
         found = _of_bench(lines, label, faults)
     else:
-        found = _of_csv(lines, label, faults)
+        try:
+            found = _of_csv(lines, label, faults)
+        except csv.Error as error:
+            raise InputError(f"{label}: not a CSV file ({error})") from error
     if faults:
         raise InputError("\n".join(faults))
     if not found:

@@ -18,6 +18,7 @@ import numpy as np
 from planner.base.errors import InputError
 from planner.base.messages import one_line
 from planner.evidence.calibration.logs.trace import DeviceTime, Spans, device_time, mean_time
+from strict_yaml.limits import larger_than, largest
 
 LARGEST_BYTES = 2**30
 _TABLE = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -57,10 +58,9 @@ def _rows(path: Path, label: str) -> list[tuple[int, str, int, int]]:
     import sqlite3  # noqa: PLC0415  (not in every build of Python)
 
     try:
-        if path.stat().st_size > LARGEST_BYTES:
-            raise InputError(
-                f"{label}: larger than {LARGEST_BYTES // 2**20} MiB; record fewer steps"
-            )
+        limit = largest(LARGEST_BYTES)
+        if path.stat().st_size > limit:
+            raise InputError(f"{label}: {larger_than(limit)}; or record fewer steps")
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     except (OSError, sqlite3.Error) as error:
         raise InputError(f"{label}: cannot be read ({error})") from error

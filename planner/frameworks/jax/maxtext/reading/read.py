@@ -171,18 +171,19 @@ def _dimensions(launch: LaunchSettings, name: str) -> dict[str, Any]:
     each, rest = divmod(steps, 3)
     wide, heads = each + (rest > 1), each + (rest > 0)
     value = {one: launch.whole(one, default) for one, default in _BASE.items()}
+    plain = launch.text("decoder_block", "llama2") == "gpt3"
     return {
         "layers": value["base_num_decoder_layers"] << each,
         "hidden": value["base_emb_dim"] << wide,
         "heads": value["base_num_query_heads"] << heads,
         "kv_heads": value["base_num_kv_heads"] << heads,
         "head_dim": value["head_dim"],
-        "mlp.gated": True,
+        "mlp.gated": not plain,
         **_inner(launch, value["base_mlp_dim"] << heads),
         "vocab_size": value["vocab_size"],
-        "tied_embeddings": False,
-        "norm.kind": "rmsnorm",
-        "positions.kind": "rope",
+        "tied_embeddings": launch.text("logits_via_embedding", "false").lower() == "true",
+        "norm.kind": "layernorm" if plain else "rmsnorm",
+        "positions.kind": "learned" if plain else "rope",
     }
 
 
