@@ -12,7 +12,6 @@
     python benchmarks/reliability.py lasting --count 2000
     python benchmarks/reliability.py at-once --count 100
     python benchmarks/reliability.py licences
-    python benchmarks/reliability.py sources
     python benchmarks/reliability.py inputs --count 1000 --write ../docs/reliability.md
 
 Each prints a table with its counts; what is wrong goes to standard error, a line each, and the exit
@@ -44,7 +43,6 @@ from campaigns import (
     running,
     same,
     security,
-    sources,
 )
 from measuring import Report, Table
 
@@ -169,18 +167,11 @@ def _licences(_count: int, _seed: int, told: Told) -> Table:
     return Table(title="Packages that planner and its extras need, as installed", rows=rows)
 
 
-def _sources(_count: int, _seed: int, told: Told) -> Table:
-    return Table(
-        title="Numbers of the databases, read again at their addresses",
-        rows=_rows(sources.campaign(told), "database"),
-    )
-
-
 PARTS: dict[str, Callable[[int, int, Told], Table]] = {
     "options": _options, "commands": _commands, "faults": _faults,
     "signals": _signals, "surroundings": _surroundings,
     "security": _security, "extremes": _extremes, "same": _same, "lasting": _lasting,
-    "at-once": _at_once, "licences": _licences, "sources": _sources,
+    "at-once": _at_once, "licences": _licences,
 }  # fmt: skip
 
 

@@ -243,7 +243,8 @@ def _model_type(keys: Mapping[str, Any], place: str, usual: str, read_as: str | 
         raise ModelError(f"--as {said[:60]!r} is no type that is read{hint}; {listed}")
     asked = near[0] if near else "llama"
     raise ModelError(
-        f"{place}: {said[:60]!r} is not known{hint}; {listed}; planner models import --as {asked} reads it as that type"
+        f"{place}: {said[:60]!r} is not known{hint}; {listed}; planner models import --as {asked} "
+        "reads it as that type"
     )
 
 

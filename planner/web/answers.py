@@ -142,7 +142,7 @@ def fields_in(texts: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _written(name: str, text: str, folder: Path) -> str:
-    """The path of a file with a text as it is: the first spaces of YAML say what belongs to what."""
+    """The path of a file with a text as it is, with the first spaces, which YAML counts."""
     path = folder / f"{name}{'.json' if text.lstrip().startswith('{') else '.yaml'}"
     path.write_text(text, encoding="utf-8")
     return str(path)

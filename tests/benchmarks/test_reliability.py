@@ -179,12 +179,3 @@ def test_a_campaign_of_inputs_goes_on_where_it_ended(
         assert (second[kind].inputs, second[kind].refused) == (25, count.refused)
     assert inputs.campaign(30, 5, told.append, kept=kept, most_s=0) == second
     assert told == []
-
-
-def test_numbers_that_were_read_again_are_those_of_today() -> None:
-    sources, told = campaigns("sources"), list[str]()
-    counts = dict(sources.campaign(told.append))
-    assert told == []
-    assert sum(count.read_again for count in counts.values()) >= 100
-    assert sources.value("hardware_db/chips/h100-sxm5-80", "power.tdp") == 700
-    assert sources.value("hardware_db/chips/h100-sxm5-80", "power.absent") is None

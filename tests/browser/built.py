@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 WEB = Path(__file__).parents[2] / "web"
+SCRIPTS = ("app.css", "app.js", "form.js", "icon.svg", "index.html", "kept.js", "sw.js")
 
 
 def built() -> Path:

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 import pytest
 from cli.command import planner
 
-from browser.built import built, ends, opening
+from browser.built import SCRIPTS, built, ends, opening
 from planner.base.units import show_seconds
 from planner.web.form import EXAMPLES
 from planner.web.serving import server_of
@@ -165,7 +165,16 @@ def test_without_webassembly_the_page_says_so(browser: Any, address: str) -> Non
 
 def test_a_newer_build_is_taken_whole_when_its_reader_says_so(browser: Any, tmp_path: Path) -> None:
     """Files of two builds never meet: all are of the old one until then, also after a reload."""
-    names = ("app.css", "app.js", "form.js", "form.json", "icon.svg", "index.html", "kept.js", "sw.js")
+    names = (
+        "app.css",
+        "app.js",
+        "form.js",
+        "form.json",
+        "icon.svg",
+        "index.html",
+        "kept.js",
+        "sw.js",
+    )
     for name in names:
         shutil.copy(built() / name, tmp_path / name)
     (tmp_path / "worker.js").write_text("postMessage({ kind: 'ready' })")

@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from browser.built import WEB, built
+from browser.built import SCRIPTS, WEB, built
 
 WAIT = 240_000  # a busy machine boots it in a minute
-SCRIPTS = ("app.css", "app.js", "form.js", "icon.svg", "index.html", "kept.js", "sw.js")
 READY = "postMessage({ kind: 'ready' })"
 WITHOUT = "Object.defineProperty(Navigator.prototype, 'serviceWorker', { get: () => undefined });"
 UNEVEN = "model=gpt3-125m&hardware=h100-sxm5-80&chips=8&layout=uneven"

@@ -107,7 +107,6 @@ TREE: Tree = [
         {"Records": ["<records>"]}, {"Support": "support.md"}, {"Reliability": "reliability.md"},
         {"Every command": "reliability/commands.md"}, {"Same answers": "reliability/answers.md"},
         {"Licences": "reliability/licences.md"}, {"Mutants": "reliability/mutants.md"},
-        {"Sources": "reliability/sources.md"},
         {"Migration": "migration.md"}, "changelog.md",
     ]},
     {"Extending": [
