@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 import pytest
 from cli.command import planner
 
-from browser.built import SCRIPTS, built, ends, opening
+from browser.built import built, ends, opening
 from planner.base.units import show_seconds
 from planner.web.form import EXAMPLES
 from planner.web.serving import server_of
