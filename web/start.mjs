@@ -25,6 +25,7 @@ json.dumps([name for name in sys.modules if name.partition(".")[0] in kept])
 
 process.argv[1] = "/python"; // what Python takes for its own name
 process.env.TZ = "UTC";
+Object.defineProperty(process, "version", { value: "v0" });
 Date.now = performance.now = () => 0;
 crypto.getRandomValues = (numbers) => numbers.fill(0);
 const python = await loadPyodide({ _makeSnapshot: true, env: { PYTHONHASHSEED: "0" } });

@@ -61,7 +61,7 @@ class Answers:
             fields = fields_in(texts, self._folder)
         except PlannerError as error:
             return {"command": "", "pasted": {}, "errors": _lines(error)}
-        told = {"command": _command(fields, self._folder), "pasted": _pasted(fields, self._folder)}
+        told = {"command": _command(fields, self._folder), "pasted": _pasted(texts)}
         return told | self._named(lambda: self._answered(fields, on_progress))
 
     def _named(self, answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -134,18 +134,20 @@ def fields_in(texts: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         field = BY_NAME.get(name)
         if field is None:
             fields[name] = given
-        elif field.kind == "path" and ("\n" in given or given.startswith("{")):
-            fields[name] = _written(name, text, folder)
+        elif file := _file_of(field, given):
+            # As it is: YAML counts the first spaces.
+            (folder / file).write_text(text, encoding="utf-8")
+            fields[name] = str(folder / file)
         else:
             fields[name] = _read(field, given)
     return fields
 
 
-def _written(name: str, text: str, folder: Path) -> str:
-    """The path of a file with a text as it is, with the first spaces, which YAML counts."""
-    path = folder / f"{name}{'.json' if text.lstrip().startswith('{') else '.yaml'}"
-    path.write_text(text, encoding="utf-8")
-    return str(path)
+def _file_of(field: Asked, given: Any) -> str:
+    """The name of the file whose text a field has; empty: it has none."""
+    if field.kind != "path" or not ("\n" in given or given.startswith("{")):
+        return ""
+    return f"{field.name}{'.json' if given.startswith('{') else '.yaml'}"
 
 
 def _read(field: Asked, given: Any) -> Any:
@@ -157,10 +159,14 @@ def _read(field: Asked, given: Any) -> Any:
     return field_in(field, given)
 
 
-def _pasted(fields: Mapping[str, Any], folder: Path) -> dict[str, str]:
-    """The files of a question that `_written` wrote."""
-    paths = [Path(one) for one in fields.values() if isinstance(one, str)]
-    return {path.name: path.read_text(encoding="utf-8") for path in paths if path.parent == folder}
+def _pasted(texts: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of the files that a command with these fields reads, by their names."""
+    files = {
+        _file_of(BY_NAME[name], text.strip()): text
+        for name, text in texts.items()
+        if name in BY_NAME and isinstance(text, str)
+    }
+    return {file: text for file, text in files.items() if file}
 
 
 def _command(fields: Mapping[str, Any], folder: Path) -> str:

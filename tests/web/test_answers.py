@@ -103,14 +103,14 @@ def test_what_takes_a_package_that_is_not_there(
 
 
 def test_texts_of_files_are_written_beside_the_question(tmp_path: Path) -> None:
-    text = "like: h100-sxm5-80\nname: mine\n"
+    text = "  like: h100-sxm5-80\n  name: mine\n"  # the first spaces are part of it
     found = fields_in({"hardware": text, "model": '{"a": 1}', "chips": " 8 "}, tmp_path)
     assert found == {
         "hardware": str(tmp_path / "hardware.yaml"),
         "model": str(tmp_path / "model.json"),
         "chips": "8",
     }
-    assert (tmp_path / "hardware.yaml").read_text() == text.strip()
+    assert (tmp_path / "hardware.yaml").read_text() == text
 
 
 @each(

@@ -32,14 +32,14 @@ function start() {
 }
 
 function heard(data) {
+  if (lost) return;
   if (data.kind === "ready") {
     ready = true;
-    if (!waiting.size) {
-      $("progress").hidden = true;
-      say("Ready.");
-    }
+    $("progress").hidden = true;
+    say(waiting.size ? "Solving." : "Ready.");
     setTimeout(() => waiting.size || keepPage(), 2_000); // a question that is asked at once comes first
   } else if (data.kind === "broken") broken(data.why);
+  else if (data.kind === "loading") filled(data);
   else if (data.kind === "progress") shown(data);
   else {
     const { resolve, reject } = waiting.get(data.id) || {};
@@ -53,6 +53,8 @@ function heard(data) {
 
 function broken(why) {
   lost = true; // the next question starts another one
+  worker.terminate();
+  $("progress").hidden = true;
   keepPage();
   say(`The planner does not start in this browser: ${why}`);
   for (const { reject } of waiting.values()) reject(new Error(why));
@@ -63,10 +65,11 @@ function broken(why) {
 function keepPage() {
   if (keeps) return;
   keeps = true;
-  keepFiles((take) => {
+  const newer = (take) => {
     $("newer").hidden = false;
     $("newer").querySelector("button").onclick = take;
-  });
+  };
+  keepFiles(newer).then((done) => (keeps = done)); // else it is tried again after the next answer
 }
 
 function ask(kind, given) {
@@ -82,6 +85,10 @@ function say(text) {
 
 function shown({ what, done, of }) {
   say(of ? `${what}: ${done.toLocaleString("en")} of ${of.toLocaleString("en")}` : `${what} …`);
+  filled({ done, of });
+}
+
+function filled({ done, of }) {
   const bar = $("progress");
   bar.hidden = false;
   if (of) {
@@ -128,9 +135,10 @@ function written(asked, again) {
 
 function linked() {
   if (location.hash && !location.hash.includes("=")) return; // a place on the page
-  const asked = {};
+  const asked = Object.create(null);
   for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-    asked[name] = name in asked ? `${asked[name]}\n${value}` : value;
+    const between = $(`f-${name}`)?.tagName === "TEXTAREA" ? "\n" : ", ";
+    asked[name] = name in asked ? asked[name] + between + value : value;
   }
   for (const box of $("question").querySelectorAll("[id^=f-]")) {
     box.value = asked[box.name] || "";
@@ -201,11 +209,15 @@ function errors(section, lines) {
 
 // To the field that an error begins with.
 function wrong(line) {
-  const box = $(`f-${line.split(":")[0].replaceAll("-", "_")}`);
-  if (!box) return;
+  const name = line.split(":")[0].replace(/\.(yaml|json)$/, "").replaceAll("-", "_");
+  const field = $(`f-${name}`)?.closest(".field");
+  if (!field) return;
+  $("find").value = "";
+  find();
+  for (let at = field.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+  const box = field.querySelector("input:enabled, select:enabled, textarea:enabled");
   box.setAttribute("aria-invalid", "true");
-  box.closest("#rest details")?.setAttribute("open", "");
-  if (!box.hidden) box.focus();
+  box.focus();
 }
 
 function show(section, question, found) {
@@ -245,7 +257,8 @@ function select(place, values, chosen) {
 async function report(section, answer) {
   const place = section.querySelector(".page");
   const wait = place.querySelector(".wait");
-  if (!place.open || place.querySelector("iframe") || gone(section, wait)) return;
+  if (!place.open || !wait || place.dataset.drawn || gone(section, wait)) return;
+  place.dataset.drawn = "it is, or will be";
   wait.textContent = "It is being drawn.";
   try {
     const found = await ask("page", { answer });
@@ -260,6 +273,7 @@ async function report(section, answer) {
     if (!waiting.size) say("Done.");
   } catch (error) {
     wait.textContent = `It cannot be drawn: ${error.message}`;
+    delete place.dataset.drawn;
   }
 }
 

@@ -92,5 +92,10 @@ async function opened(name, packed) {
     return found;
   };
   const length = new DataView((await take(4)).buffer).getUint32(0, true);
-  return { ...JSON.parse(new TextDecoder().decode(await take(length))), take };
+  const heading = new TextDecoder().decode(await take(length));
+  try {
+    return { ...JSON.parse(heading), take };
+  } catch {
+    throw damaged("it does not begin as an archive");
+  }
 }

@@ -104,7 +104,7 @@ export function find() {
 const whole = (value) => value.includes("\n") || value.trim().startsWith("{");
 
 export function fields() {
-  const found = {};
+  const found = Object.create(null);
   for (const [name, value] of new FormData($("question"))) {
     if (value.trim()) found[name] = whole(value) ? value : value.trim();
   }

@@ -5,6 +5,7 @@ let keeping = Promise.resolve(false);
 // of two builds never meet. `newer` is called with what takes it.
 export function kept(newer) {
   keeping = registered(newer);
+  return keeping;
 }
 
 async function registered(newer) {
@@ -21,10 +22,22 @@ async function registered(newer) {
     look();
     watch(); // it may have begun before this line
     found.addEventListener("updatefound", watch);
-    return true;
+    return found.active ? true : await installed(found.installing || found.waiting);
   } catch {
     return false; // the browser is told to keep nothing
   }
+}
+
+// Whether the files come to be kept: not where one of them cannot be had, or there is no room.
+function installed(worker) {
+  return new Promise((done) => {
+    const look = () => {
+      if (worker.state === "activated") done(true);
+      if (worker.state === "redundant") done(false);
+    };
+    look();
+    worker.addEventListener("statechange", look);
+  });
 }
 
 // Shows a report, which has a policy of its own and so comes as a document of its own: the service

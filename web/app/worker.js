@@ -7,29 +7,33 @@ const RUNTIME = new URL("runtime/", import.meta.url).href;
 
 const loads = { done: 0, of: 0 }; // bytes of all that was asked for
 
-async function stream(name) {
+async function fetched(name) {
   const response = await fetch(RUNTIME + name).catch((error) => {
     throw new Error(`${name}: ${error.message}`);
   });
-  if (!response.ok) throw new Error(`${name}: ${response.status}; load the page again`);
+  if (!response.ok) throw new Error(`${name}: ${response.status}`);
+  return response;
+}
+
+async function stream(name) {
+  const response = await fetched(name);
   loads.of += Number(response.headers.get("Content-Length")); // none: more is done than there is
-  const tell = teller();
+  const tell = teller("loading");
   const transform = (piece, out) => {
     loads.done += piece.length;
-    const [done, of] = [loads.done, loads.of].map((bytes) => Math.round(bytes / 1e5) / 10);
-    tell("loading, MB", done, done <= of ? of : 0);
+    tell("", loads.done, loads.done <= loads.of ? loads.of : 0);
     out.enqueue(piece);
   };
   return response.body.pipeThrough(new TransformStream({ transform }));
 }
 
 // Tells of progress, ten times a second at most.
-function teller() {
+function teller(kind = "progress") {
   let last = 0;
   return (what, done, of) => {
     if (Date.now() - last < 100) return;
     last = Date.now();
-    postMessage({ kind: "progress", what, done, of });
+    postMessage({ kind, what, done, of });
   };
 }
 
@@ -37,7 +41,11 @@ const booted = (async () => {
   if (typeof WebAssembly === "undefined") {
     throw new Error("it has no WebAssembly, or that is turned off. The command line does without it.");
   }
-  return boot(RUNTIME, stream);
+  const missing = ["pyodide.asm.wasm", "python_stdlib.zip"].map(async (name) => {
+    (await fetched(name)).body.cancel(); // of which the runtime says nothing where they are not there
+  });
+  const [planner] = await Promise.all([boot(RUNTIME, stream), ...missing]);
+  return planner;
 })();
 
 async function reply(kind, given) {
