@@ -24,7 +24,7 @@ def largest(usual: int) -> int:
     text = os.environ.get(VARIABLE, "")
     if not text:
         return usual
-    if not (text.isascii() and text.isdigit() and len(text) < 20):
+    if not (text.isascii() and text.isdecimal() and len(text) < 20):
         raise ValueError(f"{VARIABLE}: {text[:40]!r} is no number of bytes")
     return max(usual, int(text))
 

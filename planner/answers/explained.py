@@ -222,7 +222,7 @@ def _each(field: str, given: object, plans: int, noun: str) -> list[str]:
 def file_and_row(source: str) -> tuple[Path, int | None]:
     """`front.json:2` as file and row; anything else is a file."""
     name, colon, row = source.rpartition(":")
-    if colon and name and row.isascii() and row.isdigit() and not is_file(Path(source)):
+    if colon and name and row.isascii() and row.isdecimal() and not is_file(Path(source)):
         return Path(name), int(row[:_DIGITS])
     return Path(source), None
 

@@ -76,7 +76,7 @@ def printable(text: str) -> str:
 
 def too_long(number: str) -> str:
     """What is said of a number with more digits than any that can be meant, else nothing."""
-    digits = sum(char.isdigit() for char in number)
+    digits = sum(char.isdecimal() for char in number)
     if digits <= LONGEST_NUMBER:
         return ""
     return f"a number of {digits:,} digits is too long; at most {LONGEST_NUMBER} are read"

@@ -14,6 +14,7 @@ from support.cases import each
 
 from cli.command import planner, refused
 from planner.base.files import write_all
+from planner.frameworks.reading.texts import with_scripts
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
 
@@ -196,3 +197,25 @@ def test_what_is_written_for_maxtext_is_read_back(model: str, tmp_path: Path) ->
     best = solved.document["best"]
     for name in ("mesh", "micro_batch", "recompute"):
         assert found.document[name] == best[name], name
+
+
+def test_a_word_of_140_000_letters_in_a_launch() -> None:
+    """The time of looking for scripts grew with the square of a word's length, to minutes."""
+    script = f"#!/bin/bash\n: {'x' * 140_000}\nbash first.sh my-next.sh {'y' * 140_000}.sh.txt\n"
+    asked: list[str] = []
+    assert with_scripts(script, asked.append) == script
+    assert asked[:2] == ["first.sh", "my-next.sh"]
+
+
+def test_a_superscript_is_no_number(tmp_path: Path) -> None:
+    """`str.isdigit` holds for it, and `int` refuses it."""
+    path = tmp_path / "launch.sh"
+    path.write_text("torchrun --nproc_per_node \u00b2 --nnodes 1 train.py --seq-length 4\u00b2\n")
+    for line in refused("evaluate", "--from", "megatron", path, "--model", "gpt3-125m"):
+        assert "Traceback" not in line
+
+
+def test_no_module_asks_for_digits_that_are_no_numbers() -> None:
+    for name in ("planner", "solvers", "models_db", "hardware_db", "strict_yaml"):
+        for module in (Path(__file__).parents[2] / name).rglob("*.py"):
+            assert ".isdigit()" not in module.read_text(encoding="utf-8"), module

@@ -192,7 +192,7 @@ def _node(name: str, machine: Machine) -> int | None:
     """The number of a node by its name, or by its number."""
     if name in machine.names:
         return machine.names.index(name)
-    if name.isascii() and name.isdigit() and int(name) < machine.network.nodes:
+    if name.isascii() and name.isdecimal() and int(name) < machine.network.nodes:
         return int(name)
     return None
 

@@ -187,5 +187,5 @@ def _value(words: list[str], options: tuple[str, ...]) -> str:
 
 
 def _whole(text: str) -> int | None:
-    good = text.isascii() and text.isdigit() and len(text) < 10
+    good = text.isascii() and text.isdecimal() and len(text) < 10
     return (int(text) or None) if good else None

@@ -211,7 +211,7 @@ def _in_python(text: str, setting: Setting, anchors: tuple[str, ...]) -> str | N
     value = "None" if setting.value is None else setting.value
     if setting.switch:
         value = str(setting.value is not None)
-    elif not value.isdigit() and value != "None":
+    elif not value.isdecimal() and value != "None":
         value = f'"{value}"'
     for name in setting.names:
         pattern = re.compile(

@@ -144,7 +144,7 @@ def _option(words: list[str], names: tuple[str, ...]) -> int | None:
         _, equals, value = word.partition("=")
         if _named(word) in names:
             value = value if equals else words[at + 1] if at + 1 < len(words) else ""
-            if value.isdigit() and 0 < int(value[:9]) <= _LARGEST:
+            if value.isdecimal() and 0 < int(value[:9]) <= _LARGEST:
                 return int(value[:9])
     return None
 

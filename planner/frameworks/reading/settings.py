@@ -159,7 +159,7 @@ class LaunchSettings:
             self.taken.add(name)
             return default
         text = self.text(name)
-        if text.isascii() and text.isdigit() and least <= int(text[:12]) <= LARGEST:
+        if text.isascii() and text.isdecimal() and least <= int(text[:12]) <= LARGEST:
             return int(text[:12])
         allowed = f"is not a whole number from {least} to {LARGEST:,}"
         self.wrong(name, f"{shown(text)} {allowed}{self._unclear(text)}")

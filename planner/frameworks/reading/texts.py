@@ -10,7 +10,7 @@ _COMMAND = re.compile(
     r"^\s*(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(torchrun|srun|tune\s+run|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s",
     re.M,
 )
-_SCRIPTS = re.compile(r"[\w-]+\.sh\b")
+_SCRIPTS = re.compile(r"(?<![\w-])[\w-]+\.sh\b")  # from the start of a word: linear in its length
 _MOST = 16  # scripts that start one another
 _ARGUMENT = re.compile(r"^\s*--[a-z][\w-]+", re.M)
 

@@ -40,7 +40,7 @@ def read_lengths(value: Any) -> Any:
     if given.keys() & {MEAN, SPREAD}:
         return _moments(given)
     for name in given:
-        if not (name.isascii() and name.isdigit() and 1 <= int(name[:12]) <= LONGEST_SEQUENCE):
+        if not (name.isascii() and name.isdecimal() and 1 <= int(name[:12]) <= LONGEST_SEQUENCE):
             raise refusal(f"{shown(name)} is not a length from 1 to {LONGEST_SEQUENCE:,}: {_FORMS}")
     return given
 

@@ -321,7 +321,7 @@ def _whole(name: str, given: Any) -> int | None:
     if given is None:
         return None
     text = str(given)
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= LARGEST):
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= LARGEST):
         raise InputError(f"{name}: {shown(given)} is not a whole number from 1 to {LARGEST:,}")
     return int(text[:12])
 
@@ -345,7 +345,7 @@ def _check_said(job: Mapping[str, Any], changes: Mapping[str, Any], name: str) -
 
 def _number(given: object) -> int | None:
     text = str(given)
-    return int(text[:18]) if text.isascii() and text.isdigit() else None
+    return int(text[:18]) if text.isascii() and text.isdecimal() else None
 
 
 def with_rule(plan: Plan, model: Model, framework: str) -> Plan:

@@ -380,6 +380,6 @@ def _value(name: str, text: str) -> int | str | bool:
         if text not in words[name]:
             raise InputError(f"resume-from: {name}: {not_one_of(text, words[name])}")
         return text == "true" if name == "sequence_parallel" else text
-    if not text.isdigit() or not 1 <= int(text[:9]) <= 2**24:
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= 2**24:
         raise InputError(f"resume-from: {name}={text} is no size of at least 1")
     return int(text)

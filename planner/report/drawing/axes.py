@@ -118,7 +118,7 @@ def grid(one: Chart, drawn: Frame) -> list[str]:
 
 def is_named(axis: Axis) -> bool:
     """Whether what is written at an axis are names, not values."""
-    named = any(not words[:1].isdigit() for _, words in axis.ticks if words)
+    named = any(not words[:1].isdecimal() for _, words in axis.ticks if words)
     return named or axis.beside or (axis.downwards and bool(axis.ticks))
 
 

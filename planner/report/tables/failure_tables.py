@@ -132,6 +132,6 @@ def _by_size(models: Sequence[OfModel]) -> list[OfModel]:
 
     def key(row: OfModel) -> tuple[float, str]:
         number = row.model.removesuffix("B")
-        return (float(number) if number.replace(".", "", 1).isdigit() else math.inf, row.model)
+        return (float(number) if number.replace(".", "", 1).isdecimal() else math.inf, row.model)
 
     return sorted(models, key=key)

@@ -156,7 +156,7 @@ def locked_by(path: Path, locks: Path = _LOCKS) -> str:
         for line in locks.read_text(encoding="ascii", errors="replace").splitlines():
             parts = line.split()
             holder, node = parts[-4], parts[-3].rpartition(":")[2]
-            if holder.isdigit() and node.isdigit() and int(node) in nodes:
+            if holder.isdecimal() and node.isdecimal() and int(node) in nodes:
                 found[int(holder)] = None
     others = [f"process {pid}{_program(pid)}" for pid in found if pid != os.getpid()]
     return f" by {' and '.join(others)} on host {socket.gethostname()}" if others else ""

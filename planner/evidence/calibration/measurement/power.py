@@ -104,7 +104,7 @@ def _nvidia_smi(index: int, uuid: str) -> Callable[[], Reading] | None:
     def read() -> Reading:
         printed = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
         watts, _, mhz = printed.stdout.strip().partition(",")
-        return float(watts), float(mhz) * 1e6 if mhz.strip().replace(".", "").isdigit() else None
+        return float(watts), float(mhz) * 1e6 if mhz.strip().replace(".", "").isdecimal() else None
 
     try:
         read()

@@ -187,5 +187,5 @@ def _bare(values: Values) -> Values:
 
 
 def _whole(text: str) -> int | None:
-    good = text.isascii() and text.isdigit() and len(text) < 8
+    good = text.isascii() and text.isdecimal() and len(text) < 8
     return (int(text) or None) if good else None

@@ -86,7 +86,7 @@ def _dimensions(found: dict[str, tuple[str, ...]]) -> dict[str, Any]:
     if found.pop("--glu-activation", None):
         hidden = found.get("--hidden-size", ("",))[0]
         found["--swiglu"] = ()
-        if hidden.isdigit():  # the gate widens the first matrix, not the inner width
+        if hidden.isdecimal():  # the gate widens the first matrix, not the inner width
             found.setdefault("--ffn-hidden-size", (str(4 * int(hidden[:9])),))
     return dimensions
 

@@ -68,7 +68,7 @@ def _filled(value: Any) -> Any:
         return value
     if found in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[found]
-    return int(found) if found.isdigit() and len(found) < 12 else found
+    return int(found) if found.isdecimal() and len(found) < 12 else found
 
 
 def _switch(name: str, value: Any) -> Any:

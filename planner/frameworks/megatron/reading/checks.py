@@ -127,7 +127,7 @@ def _lengths(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     """Sequences are no longer than the table of positions, and divide over cp."""
     name, length = "--max-position-embeddings", launch.look("--seq-length")
     rows = launch.look(name)
-    known = rows.isascii() and rows.isdigit() and length.isascii() and length.isdigit()
+    known = rows.isascii() and rows.isdecimal() and length.isascii() and length.isdecimal()
     fits = not known or int(rows[:12]) >= int(length[:12])
     yield name, fits, f"as --seq-length {length} or more, not {rows}"
 

@@ -44,7 +44,7 @@ def mesh_and_sharding(launch: LaunchSettings, model: Model, chips: int | None) -
     launch.check()
     ep = (
         int(launch.look("--expert-model-parallel-size", "1")[:9])
-        if launch.look("--expert-model-parallel-size", "1").isdigit()
+        if launch.look("--expert-model-parallel-size", "1").isdecimal()
         else 1
     )
     data = data_ranks(launch, chips, {"tp": tp, "cp": cp, "pp": pp}, pp * ep if ep > 1 else None)

@@ -19,7 +19,7 @@ def numbers_of(text: str, layers: int) -> list[int] | None:
 
 def period_of(text: str) -> int:
     """N of one layer of every N; 0 where the text is no such number."""
-    return int(text[:9]) if text.isascii() and text.isdigit() else 0
+    return int(text[:9]) if text.isascii() and text.isdecimal() else 0
 
 
 def _list_of(node: object, most: int) -> list[int]:

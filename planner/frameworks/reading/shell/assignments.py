@@ -74,7 +74,7 @@ def _set_element(shell: Shell, name: str, index: str, value: str, line: int) -> 
     items = shell.items(name)[:]
     key = expanded(index.strip("\"'"), shell)
     keyed = all(item.startswith("[") for item in items)
-    if key.isdigit() and int(key[:9]) <= len(items) and not (keyed and items):
+    if key.isdecimal() and int(key[:9]) <= len(items) and not (keyed and items):
         items[int(key) : int(key) + 1] = [value]
     elif keyed and is_known(key):
         items.append(f"[{key}]={value}")

@@ -181,7 +181,7 @@ class Shell:
         """See `planner.frameworks.reading.shell.values.Scope`."""
         if name in ("@", "*", "#"):
             return str(len(self.arguments)) if name == "#" else list(self.arguments)
-        if not name.isdigit() or name == "0":
+        if not name.isdecimal() or name == "0":
             return self.variables.get(name)
         given = 0 < int(name[:6]) <= len(self.arguments)
         return self.arguments[int(name) - 1] if given else "" if self.exact else None

@@ -261,7 +261,7 @@ def _eval(shell: Shell, words: list[str], line: int) -> None:
 
 
 def _shift(shell: Shell, words: list[str], line: int) -> None:
-    count = int(words[1]) if len(words) > 1 and words[1].isdigit() else 1
+    count = int(words[1]) if len(words) > 1 and words[1].isdecimal() else 1
     shell.arguments = shell.arguments[min(count, 1 << 20) :]
 
 

@@ -52,7 +52,9 @@ def chips_per_node(words: list[str]) -> int | None:
 
 def value_of(words: list[str], names: tuple[str, ...]) -> str:
     """The first whole number that an option says; empty: none."""
-    return next((text for text in values_of(words, names) if text.isdigit() and len(text) < 8), "")
+    return next(
+        (text for text in values_of(words, names) if text.isdecimal() and len(text) < 8), ""
+    )
 
 
 def values_of(words: list[str], names: tuple[str, ...]) -> list[str]:

@@ -213,7 +213,7 @@ def _below(axis: chart.Axis, drawn: frame.Axis) -> tuple[tuple[Tick, ...], bool]
     if slot > 30 and max(map(len, lines)) <= _MOST_LINES and not _any_cut(words, lines):
         ticks = zip(named, lines, strict=True)
         return tuple(Tick(at=at, lines=several) for (at, _), several in ticks), False
-    if all(one.replace(",", "").replace(".", "").isdigit() for one in words):
+    if all(one.replace(",", "").replace(".", "").isdecimal() for one in words):
         return _thinned(plain), False
     turned: list[Tick] = []
     for at, one in named:

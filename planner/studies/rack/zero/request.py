@@ -160,7 +160,7 @@ def _bytes_per_cycle(given: object, clock_hz: float) -> float:
 def _j_per_byte(given: object, what: str) -> float:
     """`1.6e-10`, `160pJ/B` or `20pJ/bit`."""
     text, unit = str(given).strip(), "J per byte"
-    if text[-1:].isdigit() or not text[:1].isdigit():
+    if text[-1:].isdecimal() or not text[:1].isdecimal():
         value = _number(text, what, unit, "1.6e-10, 160pJ/B or 20pJ/bit")
         return _within(value, text, what, unit)
     return _within(parse_energy_per_byte(text, what), text, what, unit, "is {:g} {}")

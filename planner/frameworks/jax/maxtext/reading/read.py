@@ -241,7 +241,7 @@ def _sizes(launch: LaunchSettings, kind: str, total: int, free: str) -> dict[str
         for axis in _AXES
     }
     for axis, text in texts.items():
-        if text != "-1" and not (text.isdigit() and int(text[:9]) > 0):
+        if text != "-1" and not (text.isdecimal() and int(text[:9]) > 0):
             launch.wrong(f"{kind}_{axis}_parallelism", f"{shown(text)} is no size of an axis")
     launch.check()
     open_axes = [axis for axis, text in texts.items() if text == "-1"]
@@ -273,7 +273,7 @@ def _batch(launch: LaunchSettings, mesh: dict[str, Any], slices: Slices) -> tupl
     micro_batches = 1
     if mesh["pp"] > 1:
         given = launch.text("num_pipeline_microbatches", "-1")
-        micro_batches = int(given) if given.isdigit() and int(given[:9]) else mesh["pp"]
+        micro_batches = int(given) if given.isdecimal() and int(given[:9]) else mesh["pp"]
     if not rows or rows % (ranks * micro_batches):
         launch.wrong(
             "per_device_batch_size",

@@ -71,7 +71,7 @@ def slices_in(text: str, name: str, launch: LaunchSettings) -> Slices:
 def _sizes(launch: LaunchSettings, kind: str) -> list[int] | None:
     """Sizes of the axes that are given; None where one of them is open."""
     found = [values[-1] for name, values in launch.values.items() if name.startswith(f"{kind}_")]
-    if any(not text.isdigit() for text in found):
+    if any(not text.isdecimal() for text in found):
         return None
     return [int(text[:9]) for text in found]
 
@@ -90,7 +90,7 @@ def _least(launch: LaunchSettings) -> int:
     found = [
         int(values[-1][:9])
         for name, values in launch.values.items()
-        if name.startswith("ici_") and values[-1].isdigit()
+        if name.startswith("ici_") and values[-1].isdecimal()
     ]
     product = prod(size for size in found if size)
     return max(NODE, product)
