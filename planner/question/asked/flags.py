@@ -28,8 +28,10 @@ def flags_of(fields: Mapping[str, Any]) -> list[str]:
 def _flag(field: Asked, value: Any) -> list[str]:
     """The flag of a field with its value, or several where it is repeated."""
     flag = f"--{field.name.replace('_', '-')}"
-    if field.kind == "switch":
-        return [flag if value else flag.replace("--", "--no-", 1)]
+    if field.kind == "switch" and not (field.also and value):
+        return [flag if value else field.off]
+    if field.also and value is True:
+        return []
     if field.kind in ("changes", "phases"):
         return [word for text in _repeated(field, value) for word in (flag, text)]
     if field.kind in ("texts", "choices"):
