@@ -85,11 +85,20 @@ def _evaluated(
 ) -> EvaluateResult:
     """What a plan costs; `assumed`: what its source left out."""
     if kind_of(request) is Kind.POOLS:
+        check_clocks(request, origin)
         from planner.answers.spaces.pools import evaluate_pools  # noqa: PLC0415  (start-up)
         from planner.question.pools import resolve_pools  # noqa: PLC0415  (start-up)
 
         return evaluate_pools(resolve_pools(request, origin), plan, assumed)
-    return evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
+    resolved = resolve(request, origin, plan.chips)
+    found = evaluate_plan(resolved, plan, assumed)
+    if request.clocks != PER_OPERATION:
+        return found
+    from planner.results.operation_clocks import SWITCHING_S  # noqa: PLC0415  (start-up)
+    from planner.search.operations.clocks import clocks_per_operation  # noqa: PLC0415  (few ask)
+
+    clocks = clocks_per_operation(resolved.cost, found.result.plan, SWITCHING_S)
+    return replace(found, clocks=clocks)
 
 
 def solve_request(

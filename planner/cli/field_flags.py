@@ -7,9 +7,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, get_type_hints
 
-from planner.cli.completing import completer_of
 from planner.base.errors import InputError
-from planner.base.messages import shown
+from planner.cli.completing import completer_of
 from planner.cli.options import option
 from planner.question.asked import BY_NAME, Asked
 from planner.question.asked.flags import field_in
@@ -114,6 +113,8 @@ def _one_of_both(field: Asked, values: dict[str, Any]) -> None:
     """
     if not field.also:
         return
+    from planner.base.messages import shown  # noqa: PLC0415  (pydantic; not for --help)
+
     off, word = values.pop(_off(field)), values[field.name]
     if off and word is not None:
         raise InputError(f"{field.name}: {shown(word)} and {field.off} contradict; leave one out")

@@ -9,6 +9,9 @@ from planner.plan import Plan
 from planner.question.files.plan_text import plan_fields
 from planner.results.operation_clocks import WORTH
 
+_ROUNDING = 1e-6
+"""Of linear programs, relative."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationPoint:
@@ -86,7 +89,7 @@ class OperationFront:
     @property
     def left(self) -> int:
         """Points that are not proved to the gap."""
-        return sum(point.gap > self.gap * (1 + 1e-6) for point in self.points)
+        return sum(point.gap > self.gap + _ROUNDING for point in self.points)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""

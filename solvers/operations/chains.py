@@ -10,7 +10,8 @@ With the price l_c >= 0 of a second of chain c, and P of a second of T, no choic
     sum_c [ sum_i min_k (c_ik + l_c d_ik) + l_c (head + tail) ] + min over T of (P - sum_c l_c) T
 
 for any prices, by weak duality. For a time T' the best prices are where a chain's seconds just fit
-into T': they are tried for several T', and the greatest bound is taken. Whatever else operations
+into T': they are tried for several T', and in proportion so that they add up to P, which is best
+where T is less than the limit. The greatest bound is taken. Whatever else operations
 wait for is left out, so the bound is below that of `solvers.operations.program.solve`, and quick.
 """
 
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.operations.program import Floats, Ints, Operations
+from solvers.operations.program import TOLERANCE, Floats, Ints, Operations
 
 _TIMES = 24
 """T' that are tried."""
@@ -72,7 +73,8 @@ class Chains:
 
     def bound(self, limit: float) -> float:
         """What no choice that ends within a limit costs less than; inf: none does."""
-        if limit < self.least_s * (1 - 1e-9):
+        limit *= 1 + TOLERANCE
+        if limit < self.least_s:
             return float("inf")
         return max(self._at(time, limit) for time in np.linspace(self.least_s, limit, _TIMES))
 
@@ -80,9 +82,24 @@ class Chains:
         """The bound by the prices at which the chains just fit into a time."""
         best = (self.least - self.prices * (time - self.apart)[:, None]).argmax(axis=1)
         prices = self.prices[best]
-        of_chains = self.least[np.arange(len(best)), best] + prices * self.apart
+        found = self._by(prices, limit)
+        if prices.sum() > 0:
+            most = np.minimum(prices * (self.per_second / prices.sum()), self.prices[-1])
+            found = max(found, self._by(most, limit))
+        return found
+
+    def _by(self, prices: Floats, limit: float) -> float:
+        """The bound by (chains,) prices, none above the last of `prices`.
+
+        What a chain costs at least is concave in its price: a line between two prices is below it.
+        """
+        of_chains = [
+            np.interp(price, self.prices, least)
+            for price, least in zip(prices, self.least, strict=True)
+        ]
         left = self.per_second - prices.sum()
-        return float(of_chains.sum() + self.others + min(left * self.least_s, left * limit))
+        free = min(left * self.least_s, left * limit)
+        return float(sum(of_chains) + prices @ self.apart + self.others + free)
 
 
 def _passed(graph: Operations, seconds: Floats) -> tuple[Floats, Floats]:

@@ -87,7 +87,9 @@ def durations_of(
         * np.array([_first(exposed_reduction_s(a, s, x.inputs)) for s in stages]),
         optimizer_s=factor * np.array([_first(stage.optimizer) for stage in stages]),
         overhead_s=factor * a.step_s,
-        hidden_s=factor * _hidden(model, layers, x, passes, busy) if schedule.side_by_side else None,
+        hidden_s=factor * _hidden(model, layers, x, passes, busy)
+        if schedule.side_by_side
+        else None,
     )
 
 

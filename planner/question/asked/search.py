@@ -151,7 +151,7 @@ SEARCH_FIELDS = (
         also=PER_OPERATION,
         default=True,
         default_text="they are, one for each plan",
-        page="model/pipeline.md#a-clock-for-every-operation",
+        page="model/clocks.md#a-clock-for-every-operation-over-all-plans",
     ),
     Asked(
         name="time_limit",

@@ -49,6 +49,8 @@ _MOST_PROGRAMS = 120
 """Linear programs."""
 _MOST_OPERATIONS = 4_000
 """Of a plan for which a linear program is solved."""
+_MOST_BOUNDED = 80_000
+"""Of a plan whose operations are looked at."""
 _LISTED, _CHAINS, _SOLVED = range(3)
 
 
@@ -117,7 +119,7 @@ class _Clocked:
         Raises:
             InputError: It is not simulated, or has too many.
         """
-        steps = step_operations(model, plan)
+        steps = step_operations(model, plan, _MOST_BOUNDED)
         graph = steps.graph
         fastest = evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp)))
         return _Clocked(

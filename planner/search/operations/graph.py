@@ -76,18 +76,19 @@ class StepOperations:
         return replace(self.graph, switches=np.where(self.next_on_stage, seconds, 0.0))
 
 
-def step_operations(model: CostModel, plan: Plan) -> StepOperations:
+def step_operations(model: CostModel, plan: Plan, most: int = MOST_OPERATIONS) -> StepOperations:
     """The operations of a plan.
 
     Args:
         model: Its cost model.
         plan: A plan that breaks no rule of arithmetic.
+        most: Operations beyond which it is refused.
 
     Raises:
         InputError: The chip has one clock, or the plan is not simulated.
     """
     clocks = model.clocks(wanted=True)
-    if problem := _why_not(model, plan, clocks):
+    if problem := _why_not(model, plan, clocks, most):
         raise InputError(f"clocks: {problem}")
     at_clocks = _at_clocks(model, plan, clocks)
     x = at_clocks[0][1]
@@ -105,15 +106,15 @@ def step_operations(model: CostModel, plan: Plan) -> StepOperations:
     return _joined(clocks, orders, passes, joules, ends, lag, standing)
 
 
-def _why_not(model: CostModel, plan: Plan, clocks: FloatArray) -> str:
+def _why_not(model: CostModel, plan: Plan, clocks: FloatArray, most: int) -> str:
     if model.assumptions.component_energy:
         return "per-operation needs the energy of phases, which the preset of assumptions has not"
     if len(clocks) == 1:
         return f"per-operation needs a chip with clock levels; {model.chip.name} has one"
     if problem := why_not_simulated(model, plan):
         return problem
-    if (count := operations_of(model, plan)) > MOST_OPERATIONS:
-        return f"per-operation: {count} operations are too many; at most {MOST_OPERATIONS}"
+    if (count := operations_of(model, plan)) > most:
+        return f"per-operation: {count} operations are too many; at most {most}"
     return ""
 
 

@@ -14,7 +14,6 @@ that any plan on it needs. Plans that are not below the front with these are non
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,8 @@ class Listed:
     def plan(self, at: int) -> Plan:
         """One of them, at the highest clock."""
         batch, plan, placement = self.labels[at].tolist()
-        return self.batches[batch].plan_at(plan, placement, 0).plan(0)
+        found: Plan = self.batches[batch].plan_at(plan, placement, 0).plan(0)
+        return found
 
     def within(self, limit_s: float, below_j: float) -> IntArray:
         """Those that a limit on the time leaves and that may need less, the least bound first."""
@@ -103,7 +103,9 @@ def _of_batch(batch: Batch, number: int, front: FloatArray) -> tuple[FloatArray,
     return time_s[kept], least_j[kept], labels[kept]
 
 
-def _bounds(times: FloatArray, energies: FloatArray, standing: FloatArray) -> tuple[Any, Any]:
+def _bounds(
+    times: FloatArray, energies: FloatArray, standing: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """(n,) least step time, and least joules, from those at each clock, the highest first."""
     above = energies[:, -1] - times[:, -1] * standing
     least = np.maximum(above, 0.0) + times[:, 0] * standing
