@@ -11,7 +11,7 @@ from planner.base.errors import InputError
 from planner.cli.completing import completer_of
 from planner.cli.options import option
 from planner.question.asked import BY_NAME, Asked
-from planner.question.asked.flags import field_in
+from planner.question.asked.flags import ON, field_in
 
 _VALUES: dict[str, Any] = {"switch": bool | None, "texts": list[str] | None}
 _VALUES["choices"] = _VALUES["changes"] = _VALUES["phases"] = _VALUES["texts"]
@@ -117,14 +117,13 @@ def _one_of_both(field: Asked, values: dict[str, Any]) -> None:
 
     off, word = values.pop(_off(field)), values[field.name]
     if off and word is not None:
-        raise InputError(f"{field.name}: {shown(word)} and {field.off} contradict; leave one out")
-    if word not in (None, field.also):
+        raise InputError(f"{field.name}: is given twice; give one value")
+    if word not in (None, ON, field.also):
         raise InputError(
-            f"{field.name}: {shown(word)} is not {field.also}, the only word here; {field.off} "
-            "turns them off"
+            f"{field.name}: {shown(word)} is not {ON} or {field.also}; {field.off} turns them off"
         )
-    if off:
-        values[field.name] = False
+    if off or word == ON:
+        values[field.name] = word == ON
 
 
 def _option(field: Asked, said: str | None, panel: str | None, *, replacing: bool) -> Any:
@@ -135,5 +134,5 @@ def _option(field: Asked, said: str | None, panel: str | None, *, replacing: boo
     else:
         text, panel = field.flag_help, field.panel
     complete = completer_of(field.name)
-    metavar = field.also or field.metavar
+    metavar = f"{ON}|{field.also}" if field.also else field.metavar
     return option(text, panel, *names, metavar=metavar, complete=complete)

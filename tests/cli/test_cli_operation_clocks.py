@@ -73,8 +73,11 @@ def test_solve_says_what_they_save_on_its_front() -> None:
 @each(
     ("flags", "words"),
     [
-        (("--clocks", "levels"), "clocks: 'levels' is not per-operation, the only word here"),
-        (("--clocks", "per-operation", "--no-clocks"), "contradict; leave one out"),
+        (
+            ("--clocks", "levels"),
+            "clocks: 'levels' is not on or per-operation; --no-clocks turns them off",
+        ),
+        (("--clocks", "per-operation", "--no-clocks"), "is given twice"),
         (("--clocks", "per-operation", "--layout", "uneven"), "planner evaluate --clocks"),
     ],
 )

@@ -10,6 +10,9 @@ from planner.base.messages import shortened, shown, too_long
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import Asked
 
+ON = "on"
+"""What turns on a switch whose flag takes a word."""
+
 
 def flags_of(fields: Mapping[str, Any]) -> list[str]:
     """`["--model", "llama3-8b", "--chips", "64"]`; fields that say nothing are left out.
@@ -31,7 +34,7 @@ def _flag(field: Asked, value: Any) -> list[str]:
     if field.kind == "switch" and not (field.also and value):
         return [flag if value else field.off]
     if field.also and value is True:
-        return []
+        return [flag, ON]
     if field.kind in ("changes", "phases"):
         return [word for text in _repeated(field, value) for word in (flag, text)]
     if field.kind in ("texts", "choices"):
