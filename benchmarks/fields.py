@@ -121,6 +121,7 @@ def _typed_field(field: Asked, kind: str) -> Iterator[str]:
 def _type(field: Asked) -> str:
     """What a caller may pass."""
     kind = _alias(field) if field.kind == "word" else _TYPES[field.kind]
+    kind += f' | Literal["{field.also}"]' if field.also else ""
     return f"{kind} | None" if field.default is None else kind
 
 
@@ -153,7 +154,7 @@ def _values(field: Asked, schema: Any) -> str:
         "path": "a name or path",
         "text": "text",
         "wholes": "whole numbers",
-        "switch": "true or false",
+        "switch": f"true, false or {field.also}" if field.also else "true or false",
         "texts": "a list",
         "changes": "`PATH=VALUE`, a list or a mapping",
         "choices": "values by field",

@@ -10,6 +10,7 @@ import numpy as np
 from enumerated.allowed import Bools, most_bytes, within
 from enumerated.found import Enumerated
 from enumerated.stages import plans_of, rows_of
+from planner.cost.energy.meter import pooled_meter
 from planner.cost.pools.evaluate import evaluate_stages
 from planner.cost.pools.pools import Pool, owners, total_chips, without_pools
 from planner.objectives import Costs
@@ -72,6 +73,6 @@ def _allowed(request: Request, pools: tuple[Pool, ...], costs: Costs) -> Bools:
     limited = request.model_copy(update={"max_power": None})
     allowed = within(limited, [(pool.model, pool.chips) for pool in pools], costs)
     if request.max_power is not None:
-        drawn = np.asarray(costs.energy_j) / np.asarray(costs.step_time_s)
-        allowed &= drawn <= request.max_power
+        meter = pooled_meter(pools, request.power_boundary)
+        allowed &= costs.energy_j <= meter.it_w(request.max_power) * costs.step_time_s
     return allowed

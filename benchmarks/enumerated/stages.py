@@ -62,7 +62,7 @@ def rows_of(request: Request, model: CostModel, chips: int) -> Iterator[Row]:
     plans = in_every_order(request, model, table_of(shared))
     held = [rule.holds(model, plans) for rule in rules if not rule.per_stage]
     plans = plans.take(np.flatnonzero(np.all(held, axis=0)))
-    clocks = tuple(model.clocks(wanted=request.clocks).tolist())
+    clocks = tuple(model.clocks(wanted=bool(request.clocks)).tolist())
     shardings = _choices(request, model, plans, rules, "sharding", range(len(SHARDINGS)))
     recomputes = _choices(request, model, plans, rules, "recompute", [0, 1, 2])
     for at in range(len(plans)):

@@ -141,7 +141,7 @@ def add_all(found: Enumerated, model: CostModel, chips: int, targets: Sequence[T
     request = found.request
     for plans in every_plan(request, model, chips, targets):
         memory = None
-        for clock in model.clocks(wanted=request.clocks):
+        for clock in model.clocks(wanted=bool(request.clocks)):
             at = replace(plans, clock=np.full(len(plans), clock))
             totals = evaluate_totals(model, at)
             memory = totals.memory_bytes if memory is None else memory

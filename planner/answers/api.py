@@ -13,6 +13,7 @@ from planner.base.errors import InputError
 from planner.base.log import INFO, log
 from planner.base.messages import Origin
 from planner.base.progress import Progress
+from planner.base.vocabulary import PER_OPERATION
 from planner.collectives.tables.tables import prepare
 from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
@@ -20,6 +21,7 @@ from planner.question.asked.typed import EvaluateFields, SolveFields
 from planner.question.chips_of_plan import check_request_chips
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.objectives import check_objective
+from planner.question.kinds.operation_clocks import check_clocks
 from planner.question.kinds.pools import check_pools
 from planner.question.kinds.uneven import check_layers, check_uneven
 from planner.question.request import ARGUMENTS, Request, request_from
@@ -83,11 +85,20 @@ def _evaluated(
 ) -> EvaluateResult:
     """What a plan costs; `assumed`: what its source left out."""
     if kind_of(request) is Kind.POOLS:
+        check_clocks(request, origin)
         from planner.answers.spaces.pools import evaluate_pools  # noqa: PLC0415  (start-up)
         from planner.question.pools import resolve_pools  # noqa: PLC0415  (start-up)
 
         return evaluate_pools(resolve_pools(request, origin), plan, assumed)
-    return evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
+    resolved = resolve(request, origin, plan.chips)
+    found = evaluate_plan(resolved, plan, assumed)
+    if request.clocks != PER_OPERATION:
+        return found
+    from planner.results.operation_clocks import SWITCHING_S  # noqa: PLC0415  (start-up)
+    from planner.search.operations.clocks import clocks_per_operation  # noqa: PLC0415  (few ask)
+
+    clocks = clocks_per_operation(resolved.cost, found.result.plan, SWITCHING_S)
+    return replace(found, clocks=clocks)
 
 
 def solve_request(
@@ -148,6 +159,7 @@ def solved(
     check_objective(request, origin)
     check_uneven(request, origin)
     check_pools(request, origin)
+    check_clocks(request, origin)
     kind = kind_of(request)
     if kind is Kind.POOLS:
         from planner.answers.spaces.pools import solve_pools  # noqa: PLC0415  (start-up)
@@ -183,7 +195,12 @@ def solved(
         return solve_uneven(resolved, space, allocation.losses, *at)
     from planner.answers.spaces.uniform import solve_uniform  # noqa: PLC0415  (start-up)
 
-    return solve_uniform(resolved, space, allocation.losses, started, on_progress, trail)
+    ahead = None
+    if request.clocks == PER_OPERATION:
+        from planner.answers.spaces.operations import clocks_of_answers  # noqa: PLC0415  (few ask)
+
+        ahead = clocks_of_answers(resolved, on_progress)
+    return solve_uniform(resolved, space, allocation.losses, started, on_progress, trail, ahead)
 
 
 def _allocation(resolved: Resolved, origin: Origin) -> Allocation:

@@ -133,7 +133,7 @@ def options_of(request: Request, targets: tuple[Target, ...] = ()) -> SpaceOptio
         axes=axes,
         fixed={name: fixed_values(name, values) for name, values in request.fix.items()},
         offload=request.offload,
-        clocks=request.clocks,
+        clocks=bool(request.clocks),
         all_orders=request.placement == "all",
         torus=request.placement == "torus",
         layers=None if request.layout in LAYOUTS else parse_layout(request.layout),

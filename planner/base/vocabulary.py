@@ -29,6 +29,7 @@ SCALES = ("memory", "links", "network")
 COOLINGS = ("air", "liquid")
 PLACEMENTS = ("framework", "all", "torus")
 LAYOUTS = ("uniform", "uneven")
+PER_OPERATION = "per-operation"
 ATTENTION_MATRICES = ("q", "k", "v", "o")
 MATRICES = (*ATTENTION_MATRICES, "gate", "up", "down")
 """Matrices of a layer that may have adapters."""

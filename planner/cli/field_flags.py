@@ -7,10 +7,11 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, get_type_hints
 
+from planner.base.errors import InputError
 from planner.cli.completing import completer_of
 from planner.cli.options import option
 from planner.question.asked import BY_NAME, Asked
-from planner.question.asked.flags import field_in
+from planner.question.asked.flags import ON, field_in
 
 _VALUES: dict[str, Any] = {"switch": bool | None, "texts": list[str] | None}
 _VALUES["choices"] = _VALUES["changes"] = _VALUES["phases"] = _VALUES["texts"]
@@ -40,11 +41,15 @@ def with_fields(
 
     def decorate(command: Command) -> Command:
         flags = [
-            _flag(field, others.get(field.name), panel, replacing=replacing) for field in fields
+            flag
+            for field in fields
+            for flag in _flags(field, others.get(field.name), panel, replacing=replacing)
         ]
 
         @functools.wraps(command)
         def asking(*given: Any, **values: Any) -> None:
+            for field in fields:
+                _one_of_both(field, values)
             asked = {field.name: field_in(field, values.pop(field.name)) for field in fields}
             asked = {name: value for name, value in asked.items() if value is not None}
             command(*given, **{into: asked}, **values)
@@ -74,25 +79,60 @@ def _parameters(
             yield one.replace(annotation=hints[one.name])
 
 
-def _flag(
+def _flags(
     field: Asked, said: str | None, panel: str | None, *, replacing: bool
-) -> inspect.Parameter:
-    """A field as a parameter of a command."""
-    value = _VALUES.get(field.kind, str | None)
+) -> Iterator[inspect.Parameter]:
+    """A field as parameters of a command: two, of a switch whose flag takes a word."""
+    value = str | None if field.also else _VALUES.get(field.kind, str | None)
+    yield _parameter(field.name, value, _option(field, said, panel, replacing=replacing))
+    if field.also:
+        off = option(f"--{field.name.replace('_', '-')} off.", field.panel, field.off)
+        yield _parameter(_off(field), bool, off, default=False)
+
+
+def _parameter(name: str, value: Any, flag: Any, default: Any = None) -> inspect.Parameter:
+    """A parameter that is a flag."""
     return inspect.Parameter(
-        field.name,
+        name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[value, _option(field, said, panel, replacing=replacing)],
+        default=default,
+        annotation=Annotated[value, flag],
     )
+
+
+def _off(field: Asked) -> str:
+    """The parameter of a switch that turns it off."""
+    return f"no_{field.name}"
+
+
+def _one_of_both(field: Asked, values: dict[str, Any]) -> None:
+    """A switch whose flag takes a word, from its two parameters.
+
+    Raises:
+        InputError: Both are given, or the word is another one.
+    """
+    if not field.also:
+        return
+    from planner.base.messages import shown  # noqa: PLC0415  (pydantic; not for --help)
+
+    off, word = values.pop(_off(field)), values[field.name]
+    if off and word is not None:
+        raise InputError(f"{field.name}: is given twice; give one value")
+    if word not in (None, ON, field.also):
+        raise InputError(
+            f"{field.name}: {shown(word)} is not {ON} or {field.also}; {field.off} turns them off"
+        )
+    if off or word == ON:
+        values[field.name] = word == ON
 
 
 def _option(field: Asked, said: str | None, panel: str | None, *, replacing: bool) -> Any:
     """A field as a flag in a panel of `--help`."""
-    names = (field.flag,) if field.kind == "switch" else ()
+    names = (field.flag,) if field.kind == "switch" and not field.also else ()
     if said is not None or (replacing and field.replacing):
         text = said or f"{field.replacing}."
     else:
         text, panel = field.flag_help, field.panel
     complete = completer_of(field.name)
-    return option(text, panel, *names, metavar=field.metavar, complete=complete)
+    metavar = f"{ON}|{field.also}" if field.also else field.metavar
+    return option(text, panel, *names, metavar=metavar, complete=complete)

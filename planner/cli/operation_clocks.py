@@ -12,13 +12,13 @@ from planner.base.errors import InputError
 from planner.base.files import check_writable, same_path
 from planner.base.messages import shown
 from planner.base.units import parse_seconds
+from planner.base.vocabulary import PER_OPERATION
 
 if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.question.resolved import Resolved
     from planner.results.operation_clocks import OperationClocks
 
-PER_OPERATION = "per-operation"
 Clocks = Annotated[
     str | None,
     typer.Option(

@@ -44,7 +44,7 @@ from planner.base.units import (
     parse_within,
     pattern_of,
 )
-from planner.base.vocabulary import LAYOUTS
+from planner.base.vocabulary import LAYOUTS, PER_OPERATION
 from planner.plan.layout_text import parse_layout, short_layout_text
 from planner.plan.ranks import as_layout, part_pattern
 from planner.question.asked.usual import LEAST_PUE, MOST_PUE, RANGE
@@ -184,6 +184,20 @@ def _layout(value: Any) -> Any:
         return short_layout_text(parse_layout(text))
     except InputError as error:
         raise refusal(str(error).removeprefix("layout: ")) from error
+
+
+def _clocks(value: Any) -> Any:
+    """True, False, or the word for a clock of each operation."""
+    if isinstance(value, bool) or value == PER_OPERATION:
+        return value
+    raise refusal(f"{shown(value)} is not true, false or {PER_OPERATION}")
+
+
+Clocks = Annotated[
+    bool | str,
+    BeforeValidator(_clocks),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"const": PER_OPERATION}]}),
+]
 
 
 def _points(value: Any) -> Any:

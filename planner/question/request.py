@@ -42,6 +42,7 @@ from planner.question.fields import (
     Bytes,
     BytesPerSecond,
     ChipNumbers,
+    Clocks,
     Count,
     Dropped,
     FrontPoints,
@@ -67,7 +68,7 @@ from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
 from planner.question.kinds.rollouts import OTHER_JOBS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
-from planner.question.run.outage import PATTERN, read_down
+from planner.question.run.outage import DOWN, read_down
 from planner.question.run.phases import phases_schema, read_phases
 from planner.question.run.prices import Prices, filled_prices, price_problems
 
@@ -273,7 +274,7 @@ class Request(BaseModel):
     ) = _field("runnable_in")
     resume_from: NameOrPath | None = _field("resume_from")
     checkpoint: Annotated[str, choice(words_of("checkpoint"))] | None = _field("checkpoint")
-    clocks: bool = _field("clocks")
+    clocks: Clocks = _field("clocks")
     pes: Pes | None = _field("pes")
     scale: Annotated[tuple[str, ...], choices(words_of("scale"), text=1)] = _field("scale")
     topology: Annotated[
@@ -326,11 +327,7 @@ class Request(BaseModel):
     phases: Annotated[
         tuple[str, ...], BeforeValidator(read_phases), WithJsonSchema(phases_schema())
     ] = _field("phases")
-    down: Annotated[
-        str | None,
-        BeforeValidator(read_down),
-        WithJsonSchema({"type": "string", "pattern": PATTERN}),
-    ] = _field("down")
+    down: Annotated[str | None, BeforeValidator(read_down), WithJsonSchema(DOWN)] = _field("down")
 
 
 def request_from(

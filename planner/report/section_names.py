@@ -30,6 +30,7 @@ SOLVE: Mapping[str, str] = {
     "why": "what binds the plan, and the plans one step away",
     "run": "the whole training run",
     "front": "the Pareto front, as a table and a plot",
+    "clocks": "what a clock for every operation saves (--clocks per-operation)",
     "machines": "what was searched of each machine",
     "candidates": "how many candidates each stage of the search dropped",
     "assumed": "what was assumed, and why",
@@ -40,7 +41,7 @@ WITHOUT_PLAN = ("pools", "stages", "machines", "candidates", "assumed")
 """Those that do not come with every plan, or without one too."""
 EVALUATE: Mapping[str, str] = {
     **_OF_A_PLAN,
-    "clocks": "what a clock for every operation saves (--clocks per-operation)",
+    "clocks": SOLVE["clocks"],
     "run": SOLVE["run"],
     "assumed": SOLVE["assumed"],
     "launch": "settings of a launch that were not read, and what would beat it",

@@ -24,6 +24,7 @@ from planner.results.solved_parts import Candidates, Front, Stages
 
 if TYPE_CHECKING:
     from planner.results.operation_clocks import OperationClocks
+    from planner.results.operation_front import OperationFront
 
 __all__ = [
     "PASSED",
@@ -59,6 +60,7 @@ class SolveResult(Shown):
         notes: What binds the best plan, what was assumed, and where the numbers come from.
         run: The whole training run, if its tokens were given.
         diagnosis: Why no plan fits, if none does.
+        clocks: What clocks per operation save on the front, where they were asked for.
         question: What was asked, and the job as it was understood.
         versions: planner, schema, and the hashes of the databases.
     """
@@ -74,6 +76,7 @@ class SolveResult(Shown):
     facts: PlanFacts | None = field(default=None, repr=False)
     run: TrainingRun | None = None
     diagnosis: Diagnosis | None = None
+    clocks: OperationFront | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, "versions")
@@ -202,6 +205,7 @@ class SolveResult(Shown):
             "candidates": self.candidates.to_dict(),
             "training_run": self.run.to_dict() if self.run else None,
             "front": self.front.to_dict(self.question.plan_job, self.beside),
+            **({"operation_clocks": self.clocks.to_dict()} if self.clocks else {}),
             "notes": self.notes.to_dict(),
             "versions": thawed(self.versions),
         }

@@ -112,7 +112,7 @@ def asked_in(certificate: Certificate) -> Asked:
     if sorted(certificate.records) != sorted(fingerprints(resolved)):
         raise Fault("records: not just those of the question are named")
     model, counts = resolved.cost, resolved.cost.cluster.chip_counts
-    clocks = model.clocks(wanted=request.clocks)
+    clocks = model.clocks(wanted=bool(request.clocks))
     if claimed.clocks != clocks.tolist():
         raise Fault(f"space: clocks are {clocks.tolist()}, not {claimed.clocks}")
     chips = _chips(resolved, claimed.chips)
@@ -136,7 +136,7 @@ def asked_of_one(resolved: Resolved) -> Asked:
         model=model,
         chips=(resolved.chips,),
         more_chips=(),
-        clocks=model.clocks(wanted=resolved.request.clocks),
+        clocks=model.clocks(wanted=bool(resolved.request.clocks)),
         demands=(),
         orders=model.framework.orders or ORDERS,
     )

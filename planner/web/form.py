@@ -69,6 +69,13 @@ def _field(field: Asked) -> dict[str, Any]:
         "panel": field.panel,
         "first": field.name in FIRST,
         "required": field.default is ...,
-        "words": list(words_of(field.name)) if field.name in FIELDS_WITH_WORDS else [],
+        "words": _words(field),
         "example": EXAMPLES.get(field.name, ""),
     }
+
+
+def _words(field: Asked) -> list[str]:
+    """What it may be; of a switch, what beside on and off."""
+    if field.also:
+        return [field.also]
+    return list(words_of(field.name)) if field.name in FIELDS_WITH_WORDS else []

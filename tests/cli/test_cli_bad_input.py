@@ -369,8 +369,11 @@ def test_a_flag_that_is_given_twice() -> None:
     assert refused("evaluate", "x.yaml", *["--row", 1] * 3) == [
         "row: is given 3 times; give one value"
     ]
-    assert refused("solve", *SMALL, "--clocks", "--no-clocks") == [
+    assert refused("solve", *SMALL, "--clocks", "on", "--no-clocks") == [
         "clocks: is given twice; give one value"
+    ]
+    assert refused("solve", *SMALL, "--offload", "--no-offload") == [
+        "offload: is given twice; give one value"
     ]
     assert planner("models", "list", "--json", "--json").code == 0
     assert planner("solve", "--chips", "8", "--chips", "16", "--help").code == 0

@@ -163,7 +163,7 @@ def test_a_file_may_write_units_too(name: str, job: Any) -> None:
 def test_a_flag_can_switch_off_what_the_file_switches_on(job: Any) -> None:
     """Flags override fields: each switch of a file needs a flag that undoes it."""
     path = job({**BASE, "clocks": False, "offload": True})
-    answer = solve(path, "--no-offload", "--clocks")
+    answer = solve(path, "--no-offload", "--clocks", "on")
     assert not any(row["offload"] for row in answer["front"]["plans"])
     assert min(row["clock"] for row in answer["front"]["plans"]) < 1.0
 

@@ -1,4 +1,4 @@
-"""`planner evaluate --clocks per-operation`: what it prints, writes and refuses."""
+"""`--clocks per-operation` of `planner evaluate` and `solve`: what is printed, written, refused."""
 
 import ast
 from pathlib import Path
@@ -58,3 +58,36 @@ def test_what_cannot_be_is_refused(plan: Path, flags: tuple[str, ...], words: st
     (line,) = refused("evaluate", plan, *flags)
     assert words in line
     assert [one.name for one in plan.parent.iterdir()] == ["plan.yaml"]
+
+
+def test_solve_says_what_they_save_on_its_front() -> None:
+    some = ("solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", 4,
+            "--batch-tokens", 8192, "--seq-len", 1024, "--fix", "pp=2")  # fmt: skip
+    text = " ".join(planner(*some, "--clocks", "per-operation", "--show", "clocks").out.split())
+    assert "Clocks per operation within the step times of the front" in text
+    assert "are proved to 0.2 %" in text
+    screen = " ".join(planner(*some, "--clocks", "per-operation").out.split())
+    assert "No plan with any clocks saves more than" in screen
+
+
+@each(
+    ("flags", "words"),
+    [
+        (
+            ("--clocks", "levels"),
+            "clocks: 'levels' is not on or per-operation; --no-clocks turns them off",
+        ),
+        (("--clocks", "per-operation", "--no-clocks"), "is given twice"),
+        (("--clocks", "per-operation", "--layout", "uneven"), "planner evaluate --clocks"),
+    ],
+)
+def test_solve_refuses_other_words(flags: tuple[str, ...], words: str) -> None:
+    (line,) = refused("solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80",
+                      "--chips", 4, *flags)  # fmt: skip
+    assert words in line
+
+
+def test_clocks_are_turned_off_as_before() -> None:
+    asked = ("solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", 4)
+    question = planner(*asked, "--no-clocks", "--json").document["question"]["asked"]
+    assert question["clocks"] is False

@@ -269,7 +269,7 @@ def test_every_section_has_something_to_print() -> None:
         "pools": "pools", "machines": "machines", "run": "mixture of experts, whole run",
         "stages": "megatron, pipeline",
     }  # fmt: skip
-    for name in SOLVE:
+    for name in (one for one in SOLVE if one != "clocks"):  # asked for by a flag of its own
         result = asked(kinds.get(name, "three objectives")).result
         text = result.show(name)
         assert "this answer has none" not in text, name

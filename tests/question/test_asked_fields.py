@@ -54,9 +54,11 @@ def test_schema_and_flag_say_what_the_table_says(field: Asked) -> None:
     assert made.is_required() == (field.default is ...)
     assert made.is_required() or made.default == field.default
     assert SCHEMA[field.name]["description"] == filled(field.description)
-    flag = options_of("solve")[field.name]
+    flags = options_of("solve")
+    flag, off = flags[field.name], flags.get(f"no_{field.name}")
     assert [flag.help, flag.rich_help_panel] == [field.flag_help, field.panel]
-    assert "/".join([*flag.opts, *flag.secondary_opts]) == field.flag
+    opposite = flag.secondary_opts if off is None else off.opts
+    assert "/".join([*flag.opts, *opposite]) == field.flag
 
 
 @pytest.mark.parametrize(("command", "names"), [
@@ -64,7 +66,8 @@ def test_schema_and_flag_say_what_the_table_says(field: Asked) -> None:
     ("evaluate", (*REPLACED, "runnable_in", *WHOLE_RUN)),
 ])  # fmt: skip
 def test_a_command_has_its_fields_in_one_row(command: str, names: tuple[str, ...]) -> None:
-    given = list(options_of(command))
+    offs = {f"no_{field.name}" for field in ASKED if field.also}
+    given = [name for name in options_of(command) if name not in offs]
     first = given.index(names[0])
     assert tuple(given[first : first + len(names)]) == names
 

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from support.cases import each
 
+from solvers.operations.chains import Chains
 from solvers.operations.program import (
     TOLERANCE,
     Operations,
@@ -190,3 +192,50 @@ def test_levels_changed_one_by_one_are_those_evaluated_anew(seed: int, switches:
         again = evaluated(graph, at_level(graph, level))
         assert (walked.end, walked.cost) == (again.end, again.cost)
         assert walked.begin == again.begin.tolist()
+
+
+def chained(seed):
+    """A graph on machines that run one operation after the other, and whose each is on."""
+    rng = np.random.default_rng(seed)
+    n, k, machines = int(rng.integers(4, 14)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    clocks, work = np.linspace(1.0, 0.5, k), rng.uniform(0.5, 2.0, (n, 1))
+    chain = np.sort(rng.integers(-1 if seed % 2 else 0, machines, n))
+    chain = rng.permutation(np.unique(chain, return_inverse=True)[1] + min(chain.min(), 0))
+    pairs = {(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < 0.2}
+    for one in range(chain.max() + 1):
+        pairs |= set(itertools.pairwise(np.flatnonzero(chain == one).tolist()))
+    edges = np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2)
+    graph = Operations(
+        seconds=work * (rng.uniform(0.2, 1.0, (n, 1)) / clocks + 0.3),
+        cost=work * clocks**2 * rng.uniform(0.5, 2.0, (n, 1)),
+        group=np.arange(n),
+        before=edges[:, 0],
+        after=edges[:, 1],
+        lag=rng.uniform(0.0, 0.2, len(edges)),
+        per_second=float(rng.choice([0.0, 0.3, 2.0])),
+    )
+    return graph, chain
+
+
+@each("seed", range(60))
+def test_chains_bound_every_choice_of_levels(seed: int) -> None:
+    graph, chain = chained(seed)
+    bounds = Chains.of(graph, chain)
+    fastest = evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp))).end
+    assert bounds.least_s == pytest.approx(fastest)
+    assert bounds.bound(fastest * 0.99) == math.inf
+    for limit in fastest * np.array([1.0, 1.02, 1.1, 1.5, 4.0]):
+        found = solve(graph, limit)
+        assert bounds.bound(limit) <= found.cost * (1 + 1e-9)
+
+
+@each("seed", range(0, 60, 2))
+def test_of_one_chain_they_are_the_linear_program(seed: int) -> None:
+    """All operations one after the other: nothing is left out but what the program takes too."""
+    graph, _ = chained(seed)
+    n = len(graph.seconds)
+    line = np.arange(n - 1)
+    graph = replace(graph, before=line, after=line + 1, lag=np.zeros(n - 1))
+    bounds = Chains.of(graph, np.zeros(n, dtype=np.intp))
+    for limit in bounds.least_s * np.array([1.0, 1.05, 1.3]):
+        assert bounds.bound(limit) == pytest.approx(solve(graph, limit).cost, rel=2e-3)

@@ -152,7 +152,7 @@ def front_note(resolved: Resolved, best: PlanResult, plans: int, *, proved: bool
         proved: Whether it is proved that they are all.
     """
     request, model = resolved.request, resolved.cost
-    clocks = len(model.clocks(wanted=request.clocks))
+    clocks = len(model.clocks(wanted=bool(request.clocks)))
     asked = (resolved.fewest_chips, resolved.chips)
     within = (best.chips, best.chips) if request.keeps_to_chips else asked
     ranges = f"plans on {range_words(*within)}"

@@ -96,7 +96,7 @@ def _against(best: PlanResult, uniform: PlanResult) -> list[str]:
 def front_note(resolved: Resolved, certificate: Certificate, front: Front) -> str:
     """What the front of uneven plans ranges over, and how much of it is proved."""
     request, model = resolved.request, resolved.cost
-    clocks = len(model.clocks(wanted=request.clocks))
+    clocks = len(model.clocks(wanted=bool(request.clocks)))
     ranges = f"plans on exactly {plural(resolved.chips, 'chip')} whose stages may differ"
     ranges += f", at {clocks} clock levels per stage" if clocks > 1 else ""
     count = plural(len(front), "plan")

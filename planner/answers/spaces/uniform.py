@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -56,6 +56,7 @@ def solve_uniform(
     started: float,
     on_progress: Progress | None,
     trail: Trail | None = None,
+    ahead: Callable[[UniformSpace, SolveResult], SolveResult] | None = None,
 ) -> SolveResult:
     """The best plan whose stages are equal, and the exact front of the objectives asked for.
 
@@ -66,6 +67,7 @@ def solve_uniform(
         started: `time.perf_counter` value at which the work began.
         on_progress: Called with (what, done, of).
         trail: Where what the proof did with every node is kept; None: nowhere.
+        ahead: What is made of an answer and the space that it was found in; None: nothing.
     """
     minimized, setting = resolved.request.minimized, setting_of(resolved, losses, started)
     prover = replace(space, columns=prover_of(minimized, space.columns))
@@ -73,7 +75,7 @@ def solve_uniform(
     proof = least_memory(space) if minimized.of_memory else searched(prover, on_progress, trail)
     if len(proof.points) == 0:
         if (other := _instead(resolved, space, proof)) is not None:
-            return solve_uniform(resolved, other, losses, started, on_progress, trail)
+            return solve_uniform(resolved, other, losses, started, on_progress, trail, ahead)
         certificate = Certificate(
             status=proof.status.value,
             objective_name=minimized.name,
@@ -89,7 +91,8 @@ def solve_uniform(
     if chosen.best.chips != resolved.chips:
         left = resolved.cost.allocation(chosen.best.chips).losses
         setting = replace(setting, notes=replace(setting.notes, losses=left))
-    return with_plan(setting, certificate_of(resolved, proof), chosen, proof.counts, counts)
+    found = with_plan(setting, certificate_of(resolved, proof), chosen, proof.counts, counts)
+    return found if ahead is None else ahead(space, found)
 
 
 def _instead(resolved: Resolved, space: UniformSpace, proof: Found) -> UniformSpace | None:

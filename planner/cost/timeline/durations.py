@@ -51,20 +51,24 @@ class _Passes:
         )
 
 
-def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
+def durations_of(
+    model: CostModel, plan: Plan, x: Evaluated, layers: FloatArray | None = None
+) -> Durations:
     """The durations of a plan.
 
     Args:
         model: Its cost model.
         plan: The plan.
         x: The same plan evaluated alone, by `planner.cost.stages.layout.every_stage`.
+        layers: Its `chunk_layers`, where they are known.
     """
+    layers = chunk_layers(model, plan) if layers is None else layers
     a, v, stages = model.assumptions, plan.interleave, x.stages
     schedule = schedule_of(plan.schedule)
     split = schedule.splits_backward
     passes = np.array([
-        [_chunk(a, x, stage, layers, split=split) for layers in row]
-        for stage, row in enumerate(chunk_layers(model, plan))
+        [_chunk(a, x, stage, own, split=split) for own in row]
+        for stage, row in enumerate(layers)
     ])  # fmt: skip
     places = chunk_places(plan)
     passes[places == 0] += _both(_embedding(x.inputs.ends), split=split)
@@ -83,15 +87,16 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
         * np.array([_first(exposed_reduction_s(a, s, x.inputs)) for s in stages]),
         optimizer_s=factor * np.array([_first(stage.optimizer) for stage in stages]),
         overhead_s=factor * a.step_s,
-        hidden_s=factor * _hidden(model, plan, x, passes, busy) if schedule.side_by_side else None,
+        hidden_s=factor * _hidden(model, layers, x, passes, busy)
+        if schedule.side_by_side
+        else None,
     )
 
 
 def _hidden(
-    model: CostModel, plan: Plan, x: Evaluated, passes: FloatArray, busy: float
+    model: CostModel, layers: FloatArray, x: Evaluated, passes: FloatArray, busy: float
 ) -> FloatArray:
     """(2, pp, v) seconds that forward and backward passes hide of their communication."""
-    layers = chunk_layers(model, plan)
     hidden = np.full(layers.shape[:2], model.assumptions.beside_overlap * _first(x.inputs.p2p))
     for group, pair in zip(x.columns.groups, x.costs, strict=True):
         counts = layers[..., int(group.recompute[0, 0])]

@@ -49,6 +49,7 @@ class Asked:
         metavar: What `--help` shows in place of the value.
         page: Of the documentation, with more about it.
         few: What the short `--help` says of it; empty: only `--help-all` shows it.
+        also: Of a switch, the word that it may be beside on and off: its flag takes that.
     """
 
     name: str
@@ -63,12 +64,18 @@ class Asked:
     metavar: str | None = None
     page: str = ""
     few: str = ""
+    also: str = ""
 
     @property
     def flag(self) -> str:
         """`--batch-tokens`, of a switch also its opposite."""
         name = self.name.replace("_", "-")
-        return f"--{name}/--no-{name}" if self.kind == "switch" else f"--{name}"
+        return f"--{name}/{self.off}" if self.kind == "switch" else f"--{name}"
+
+    @property
+    def off(self) -> str:
+        """`--no-offload`, of a switch."""
+        return f"--no-{self.name.replace('_', '-')}"
 
     @property
     def default_words(self) -> str:

@@ -10,6 +10,9 @@ from planner.base.messages import shortened, shown, too_long
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import Asked
 
+ON = "on"
+"""What turns on a switch whose flag takes a word."""
+
 
 def flags_of(fields: Mapping[str, Any]) -> list[str]:
     """`["--model", "llama3-8b", "--chips", "64"]`; fields that say nothing are left out.
@@ -28,8 +31,10 @@ def flags_of(fields: Mapping[str, Any]) -> list[str]:
 def _flag(field: Asked, value: Any) -> list[str]:
     """The flag of a field with its value, or several where it is repeated."""
     flag = f"--{field.name.replace('_', '-')}"
-    if field.kind == "switch":
-        return [flag if value else flag.replace("--", "--no-", 1)]
+    if field.kind == "switch" and not (field.also and value):
+        return [flag if value else field.off]
+    if field.also and value is True:
+        return [flag, ON]
     if field.kind in ("changes", "phases"):
         return [word for text in _repeated(field, value) for word in (flag, text)]
     if field.kind in ("texts", "choices"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.base.vocabulary import PER_OPERATION
 from planner.question.asked.field import LIMITS, MACHINE, POWER, RUN, SEARCH, Asked
 from planner.question.asked.usual import COOLING, FRONT_POINTS, LEAST_PUE, MOST_PUE, OOM_RISK
 
@@ -140,11 +141,17 @@ SEARCH_FIELDS = (
     ),
     Asked(
         name="clocks",
-        help="Clock levels are a decision where the chip has them, or full clock only",
+        help=(
+            "Clock levels are a decision where the chip has them, or full clock only; "
+            "per-operation: also what a clock for every pass saves on the front, with the bound "
+            "over all plans"
+        ),
         panel=SEARCH,
         kind="switch",
+        also=PER_OPERATION,
         default=True,
-        default_text="they are",
+        default_text="they are, one for each plan",
+        page="model/clocks.md#a-clock-for-every-operation-over-all-plans",
     ),
     Asked(
         name="time_limit",

@@ -213,8 +213,9 @@ class CommonFields(FeasibleFields, total=False):
     """Form of the checkpoint of resume_from: torch_dist, torch_dist-reshardable, torch,
     fsdp_dtensor, dcp, zero, universal, sharded, full, whole, orbax or nanotron. Default: the usual
     one of the framework."""
-    clocks: bool
-    """Clock levels are a decision where the chip has them, or full clock only. Default: true."""
+    clocks: bool | Literal["per-operation"]
+    """Clock levels are a decision where the chip has them, or full clock only; per-operation: also
+    what a clock for every pass saves on the front, with the bound over all plans. Default: true."""
     time_limit: float | str | None
     """Stop the search after this long, e.g. 10s; the bound stays valid. In seconds. Default: no
     limit."""

@@ -9,7 +9,7 @@ from planner.base.fields import refusal
 from planner.base.messages import shown
 
 _FORM = re.compile(r"\s*0*([1-9][0-9]{0,8})\s*(node|chip)s?\s*", re.IGNORECASE)
-PATTERN = r"^\s*[0-9]+\s*([Nn][Oo][Dd][Ee]|[Cc][Hh][Ii][Pp])[Ss]?\s*$"
+DOWN = {"type": "string", "pattern": r"^\s*[0-9]+\s*([Nn][Oo][Dd][Ee]|[Cc][Hh][Ii][Pp])[Ss]?\s*$"}
 
 
 def read_down(value: Any) -> Any:

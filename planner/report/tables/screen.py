@@ -74,7 +74,8 @@ def solve_rows(result: SolveResult, asking: Asking | None, room: int) -> Groups:
     rows = [*resumed_row(result), proof_row(result), *ties_row(result), *caveats_row(result)]
     rows += run_rows(result.run)
     left = [one for one in result.notes.defaults if one[0] not in SAID_OF_A_PLAN]
-    rows += [(FRONT, front_lines(result, room)), assumed_row(left, room)]
+    rows += [(FRONT, front_lines(result, room)), *_front_clocks_row(result)]
+    rows.append(assumed_row(left, room))
     return [costs, rows, [*following, *more]]
 
 
@@ -99,6 +100,15 @@ def _clocks_row(result: EvaluateResult) -> list[Row]:
     from planner.report.tables.operation_clocks import clocks_lines  # noqa: PLC0415  (few ask)
 
     return [("clocks", clocks_lines(result.clocks))]
+
+
+def _front_clocks_row(result: SolveResult) -> list[Row]:
+    """What they save on the front, where they were asked for."""
+    if result.clocks is None:
+        return []
+    from planner.report.tables.operation_front import front_clocks_lines  # noqa: PLC0415  (few ask)
+
+    return [("clocks", front_clocks_lines(result.clocks))]
 
 
 def _launch_row(result: EvaluateResult) -> list[Row]:

@@ -153,6 +153,14 @@ def _clocks(result: EvaluateResult) -> list[RenderableType]:
     return clocks_view(result.clocks)
 
 
+def _front_clocks(result: SolveResult) -> list[RenderableType]:
+    if result.clocks is None:
+        return []
+    from planner.report.tables.operation_front import front_clocks_view  # noqa: PLC0415  (few ask)
+
+    return front_clocks_view(result.clocks)
+
+
 _SOLVE = (
     *_blocks_of_plan(lambda result: result.best, "Best plan"),
     _of("pools", lambda result: pools_view(result.stages.pools)),
@@ -165,6 +173,7 @@ _SOLVE = (
     _of("why", _why),
     _of("run", lambda result: run_view(result.run)),
     _of("front", _front),
+    _of("clocks", _front_clocks),
     _of("machines", _machines),
     _of("proof", certificate_view),
     _of("candidates", counts_view),

@@ -128,7 +128,7 @@ def _limits(resolved: Resolved) -> tuple[Any, ...]:
         resolved.cost.allocatable_bytes,
         chip.host_memory_bytes if request.offload else None,
         chip.die_area_m2 if request.max_area is not None else None,
-        resolved.cost.clocks(wanted=request.clocks).tolist(),
+        resolved.cost.clocks(wanted=bool(request.clocks)).tolist(),
         resolved.cost.clock_limit,
         _counts(resolved),
         resolved.seq_len,

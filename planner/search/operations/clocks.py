@@ -100,6 +100,19 @@ def clocks_per_operation(
     return replace(answer, clocks=clocks, ends=ends)
 
 
+def whole_clocks(steps: StepOperations, switching_s: float, limit_s: float) -> Levels:
+    """The best clock of each operation that is found within a limit, no worse than one per stage.
+
+    Args:
+        steps: The operations of a plan.
+        switching_s: Seconds of a change of the clock.
+        limit_s: Seconds of the simulated step.
+    """
+    known = _Known(steps)
+    base = evaluated(steps.graph, _of_operations(steps, known.stages(limit_s)))
+    return _whole(known, switching_s, limit_s, base)
+
+
 class _Known:
     """What is asked of a plan's operations more than once, solved once.
 

@@ -8,17 +8,18 @@ have, each runs its optimizer, and the overhead of the step ends it. Seconds are
 those at the highest.
 
 The joules of an operation are what its kernels add to waiting: of the seconds in which kernels of a
-chunk run (`planner.cost.step.run_s`) each pass has the share of its own seconds. All chips wait,
-with their hosts and the network, until the step ends: that is the price of a second. At one clock
-the joules of all operations are those of the cost model for the same plan.
+chunk run (`planner.cost.step.run_s`) each pass has the share of its own seconds at the highest
+clock. All chips wait, with their hosts and the network, until the step ends: that is the price of a
+second. At one clock the joules of all operations are those of the cost model for the same plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from graphlib import TopologicalSorter
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -75,61 +76,85 @@ class StepOperations:
         return replace(self.graph, switches=np.where(self.next_on_stage, seconds, 0.0))
 
 
-def step_operations(model: CostModel, plan: Plan) -> StepOperations:
+def step_operations(model: CostModel, plan: Plan, most: int = MOST_OPERATIONS) -> StepOperations:
     """The operations of a plan.
 
     Args:
         model: Its cost model.
         plan: A plan that breaks no rule of arithmetic.
+        most: Operations beyond which it is refused.
 
     Raises:
         InputError: The chip has one clock, or the plan is not simulated.
     """
     clocks = model.clocks(wanted=True)
-    if problem := _why_not(model, plan, clocks):
+    if problem := _why_not(model, plan, clocks, most):
         raise InputError(f"clocks: {problem}")
-    at_clocks = [_at_clock(model, plan, clock) for clock in clocks.tolist()]
+    at_clocks = _at_clocks(model, plan, clocks)
     x = at_clocks[0][1]
     orders = schedule_of(plan.schedule).orders(
         plan.pp, round(float(x.inputs.m[0, 0])), plan.interleave
     )
-    durations = [durations_of(model, one, own) for one, own in at_clocks]
-    busy = np.stack([_busy_j(model, one, own) for one, own in at_clocks])
+    layers = chunk_layers(model, plan)
+    durations = [durations_of(model, one, own, layers) for one, own in at_clocks]
+    busy = [_busy_j(one, own, layers) for one, own in at_clocks]
     passes = np.stack([_pass_s(orders, one) for one in durations], axis=-1)
-    joules = np.stack(
-        [_pass_j(orders, one, j) for one, j in zip(durations, busy, strict=True)], axis=-1
-    )
+    joules = np.stack([_pass_j(orders, durations[0], j) for j in busy], axis=-1)
     ends = _Ends.of(model, at_clocks, durations)
     lag = max(one.lag_s for one in durations)
     standing = plan.chips * float(x.inputs.standing_w[0, 0])
     return _joined(clocks, orders, passes, joules, ends, lag, standing)
 
 
-def _why_not(model: CostModel, plan: Plan, clocks: FloatArray) -> str:
+def _why_not(model: CostModel, plan: Plan, clocks: FloatArray, most: int) -> str:
     if model.assumptions.component_energy:
         return "per-operation needs the energy of phases, which the preset of assumptions has not"
     if len(clocks) == 1:
         return f"per-operation needs a chip with clock levels; {model.chip.name} has one"
     if problem := why_not_simulated(model, plan):
         return problem
-    if (count := operations_of(model, plan)) > MOST_OPERATIONS:
-        return f"per-operation: {count} operations are too many; at most {MOST_OPERATIONS}"
+    if (count := operations_of(model, plan)) > most:
+        return f"per-operation: {count} operations are too many; at most {most}"
     return ""
 
 
-def _at_clock(model: CostModel, plan: Plan, clock: float) -> tuple[Plan, Evaluated]:
-    """The plan with one clock everywhere, evaluated stage by stage."""
+def _at_clocks(model: CostModel, plan: Plan, clocks: FloatArray) -> list[tuple[Plan, Evaluated]]:
+    """The plan with each clock everywhere, evaluated stage by stage."""
+    plans = [_with_clock(plan, clock) for clock in clocks.tolist()]
+    alone = every_stage(PlanTable.from_plans([plan]), model.job.model)
+    classes = alone.take(np.zeros(len(plans), dtype=np.intp))
+    x = evaluated(model, PlanTable.from_plans(plans), classes=classes)
+    return [(one, _row(x, at, len(plans))) for at, one in enumerate(plans)]
+
+
+def _with_clock(plan: Plan, clock: float) -> Plan:
     stages = plan.stages
     if stages is not None:
         stages = tuple(replace(stage, clock=clock) for stage in stages)
-    one = replace(plan, clock=clock, stages=stages)
-    table = PlanTable.from_plans([one])
-    return one, evaluated(model, table, classes=every_stage(table, model.job.model))
+    return replace(plan, clock=clock, stages=stages)
 
 
-def _busy_j(model: CostModel, plan: Plan, x: Evaluated) -> FloatArray:
+def _row(x: Evaluated, at: int, count: int) -> Evaluated:
+    """What durations and joules are made of, of one of so many plans that differ in the clock."""
+    names = ("costs", "stages", "inputs", "step")
+    return replace(x, **{name: _picked(getattr(x, name), at, count) for name in names})
+
+
+def _picked(value: Any, at: int, count: int) -> Any:
+    """The row of an array, or of those in a record or sequence; one row stands for all."""
+    if isinstance(value, np.ndarray):
+        return value[at : at + 1] if value.ndim and len(value) == count else value
+    if isinstance(value, (list, tuple)):
+        return type(value)(_picked(one, at, count) for one in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [one.name for one in fields(value) if one.init]
+        return replace(value, **{one: _picked(getattr(value, one), at, count) for one in names})
+    return value
+
+
+def _busy_j(plan: Plan, x: Evaluated, layers: FloatArray) -> FloatArray:
     """(pp, v) joules that kernels add per micro-batch on a chunk, on all chips of a stage."""
-    layers, places = chunk_layers(model, plan), chunk_places(plan)
+    places = chunk_places(plan)
     seconds = np.zeros(places.shape)
     for group, pair in zip(x.columns.groups, x.costs, strict=True):
         counts = layers[..., int(group.recompute[0, 0])]
@@ -160,7 +185,7 @@ def _pass_s(orders: Orders, durations: Durations) -> FloatArray:
 
 
 def _pass_j(orders: Orders, durations: Durations, busy_j: FloatArray) -> FloatArray:
-    """(pp, k) joules of each pass: those of its chunk by the seconds of the passes."""
+    """(pp, k) joules of each pass: of `busy_j`, those of its chunk, by the seconds of passes."""
     sent = durations.send_s
     tables = np.stack([
         durations.forward_s - sent, durations.backward_s - sent, durations.weight_grad_s

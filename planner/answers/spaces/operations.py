@@ -1,0 +1,72 @@
+"""What clocks per operation save on the front of an answer, where they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from planner.base.errors import InputError
+from planner.base.progress import Progress
+from planner.base.vocabulary import PER_OPERATION
+from planner.question.resolved import Resolved
+from planner.results.operation_clocks import SWITCHING_S
+from planner.results.result import SolveResult
+from planner.search.columns import BOTH
+from planner.search.deadline import OutOfTime
+from planner.search.operations.ahead import front_ahead
+from planner.search.operations.listing import lowest_is_leanest
+from planner.search.uniform.engine import UniformSpace
+
+
+def clocks_of_answers(
+    resolved: Resolved, on_progress: Progress | None
+) -> Callable[[UniformSpace, SolveResult], SolveResult]:
+    """What adds to an answer what clocks per operation save on its front.
+
+    Args:
+        resolved: The job on its machine.
+        on_progress: Called with (what, done, of).
+
+    Raises:
+        InputError: The chip has one clock, or energy is that of components.
+    """
+    model = resolved.cost
+    if model.assumptions.component_energy:
+        raise InputError(
+            f"clocks: {PER_OPERATION} needs the energy of phases, which "
+            f"{resolved.request.assumptions} assumptions do not have; leave one of them out"
+        )
+    if len(model.clocks(wanted=True)) == 1:
+        raise InputError(
+            f"clocks: {PER_OPERATION} needs a chip with clock levels; {model.chip.name} has one: "
+            "leave it out"
+        )
+
+    def ahead(space: UniformSpace, result: SolveResult) -> SolveResult:
+        return _with_clocks(resolved, space, result, on_progress)
+
+    return ahead
+
+
+def _with_clocks(
+    resolved: Resolved, space: UniformSpace, result: SolveResult, on_progress: Progress | None
+) -> SolveResult:
+    """The answer of a search through a space with the clocks of its front."""
+    if result.best is None or not result.front.complete:
+        return result
+    own = replace(space, columns=BOTH, session=None, beside=None)
+    if not lowest_is_leanest(own):
+        raise InputError(
+            f"clocks: at a lower clock kernels on {resolved.cost.chip.name} may need more joules, "
+            f"so that no bound is known; leave {PER_OPERATION} out"
+        )
+    front = np.array([[one.step_time_s, one.energy_per_step_j] for one in result.front])
+    plans = [one.plan for one in result.front]
+    try:
+        gap = resolved.request.gap
+        found = front_ahead(own, front, plans, SWITCHING_S, gap, on_progress)
+    except OutOfTime:
+        return result
+    return replace(result, clocks=found)

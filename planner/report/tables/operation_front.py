@@ -1,0 +1,58 @@
+"""Clocks per operation on the front of an answer in a terminal."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from planner.base.units import plural, show_joules, show_percent, show_seconds
+from planner.report.tables.tables import section, table
+from planner.results.operation_clocks import WORTH
+from planner.results.operation_front import OperationFront
+from planner.results.words import mesh_words
+
+_HEADER = ("step time", "one clock", "per operation", "saved", "mixed", "at most saved", "plan")
+
+
+def front_clocks_lines(found: OperationFront) -> list[str]:
+    """What is saved on the front, and what no clocks exceed, in a sentence or two."""
+    best = max(found.points, key=lambda point: point.saved)
+    most = max(1 - point.bound_j / point.one_clock_j for point in found.points)
+    where = "the front's point" if len(found.points) == 1 else "a point of the front"
+    taken = f"a change of the clock takes {show_seconds(found.switching_s)} (assumed)"
+    used = (
+        f"per operation they save up to {show_percent(best.saved)} of the joules of {where}, where "
+        f"{taken}"
+    )
+    if not best.worth:
+        used += f": under {show_percent(WORTH)}, so they stay one per plan"
+    return [f"{used}. No plan with any clocks saves more than {show_percent(most)} (proved)."]
+
+
+def front_clocks_view(found: OperationFront) -> list[RenderableType]:
+    """Each point, with what clocks per operation need, and the bound over all plans."""
+    rows = [
+        (
+            show_seconds(point.step_time_s),
+            show_joules(point.one_clock_j),
+            show_joules(point.energy_j),
+            show_percent(max(point.saved, 0.0)),
+            show_joules(point.mixed_j),
+            show_percent(1 - point.bound_j / point.one_clock_j),
+            f"{mesh_words(point.plan)}; {point.plan.schedule}",
+        )
+        for point in found.points
+    ]
+    proof = f"The joules with mixed clocks are proved to {show_percent(found.gap)}"
+    if found.left:
+        proof += f", but for {plural(found.left, 'point')}, whose bound is further away"
+    words = (
+        f"{proof}: {plural(found.listed, 'plan')} could need less than the front by the first "
+        f"bound, the operations of {found.bounded:,} were looked at, and "
+        f"{plural(found.solved, 'linear program')} solved. Mixed: an operation changes its clock "
+        f"while it runs, in no time; per operation: whole clocks, a change takes "
+        f"{show_seconds(found.switching_s)}."
+    )
+    title = "Clocks per operation within the step times of the front"
+    right = _HEADER[:-1]
+    return [section(title, Text(words), table(_HEADER, rows, right=right))]

@@ -1,0 +1,220 @@
+"""The front of time and energy over plans and the clocks of their operations, with its proof.
+
+What slower clocks add to the simulated time of a step, they add to its step time; its joules are
+those of its operations, and those of all waiting chips for that time:
+
+    T = T_0 + s - s_0        E = sum c + P T        s: simulated, s_0: at the highest clock
+
+For each limit on the step time, the plans that may need less than what is known wait in the order
+of a lower bound of their joules. The first has its bound made better, and waits again: the bound
+without its operations (`planner.search.operations.listing`), that of the operations of each stage
+(`solvers.operations.chains`), and the linear program, whose dual bounds it and whose solution is a
+plan with its clocks. Once the first bound is within the gap of the best plan, that is proved: no
+plan with any clocks needs less than the bound. Levels are mixed there: an operation may change
+its clock while it runs, in no time. With whole clocks, and changes that take time, no plan needs
+less than that bound either; what the best plans need so is found by
+`planner.search.operations.clocks.whole_clocks`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from frozen_records import dataclass
+from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
+from planner.base.progress import Progress
+from planner.cost.context import CostModel
+from planner.plan import Plan
+from planner.results.operation_front import OperationFront, OperationPoint
+from planner.search.deadline import Deadline
+from planner.search.operations.clocks import whole_clocks
+from planner.search.operations.graph import StepOperations, step_operations
+from planner.search.operations.listing import Listed, listed
+from planner.search.uniform.engine import UniformSpace
+from solvers.operations.chains import Chains
+from solvers.operations.program import at_level, evaluated, solve
+
+GAP = 2e-3
+"""Relative, to which joules are proved where no gap is asked for."""
+_POINTS = 6
+"""Points of the front that are looked at, spread over it."""
+_MOST_PLANS = 800
+"""Plans whose operations are looked at."""
+_MOST_PROGRAMS = 120
+"""Linear programs."""
+_MOST_OPERATIONS = 4_000
+"""Of a plan for which a linear program is solved."""
+_MOST_BOUNDED = 80_000
+"""Of a plan whose operations are looked at."""
+_LISTED, _CHAINS, _SOLVED = range(3)
+
+
+def front_ahead(
+    space: UniformSpace,
+    front: FloatArray,
+    plans: Sequence[Plan],
+    switching_s: float,
+    gap: float | None,
+    on_progress: Progress | None = None,
+) -> OperationFront:
+    """The least joules of plans with clocks per operation, within the times of a front.
+
+    Args:
+        space: The plans that the front was searched in.
+        front: (f, 2) step times, ascending, and joules of the front of plans with one clock.
+        plans: (f,) its plans.
+        switching_s: Seconds of a change of the clock.
+        gap: Relative, to which joules with mixed clocks are proved; None: `GAP`.
+        on_progress: Called with (what, done, of).
+
+    Raises:
+        OutOfTime: The deadline of the space passed before the plans were listed.
+    """
+    some = np.unique(np.linspace(0, len(front) - 1, min(_POINTS, len(front))).astype(np.intp))
+    wanted = GAP if gap is None else gap
+    every = listed(space, front[some])
+    search = _Search(space.model, every, wanted, Deadline(space.deadline))
+    points = []
+    for number, at in enumerate(some.tolist()):
+        if on_progress is not None:
+            on_progress("clocks per operation", number, len(some))
+        limit_s, joules = front[at].tolist()
+        own = replace(plans[at], clock=float(space.clocks[0]))
+        points.append(search.point(limit_s, joules, own, switching_s))
+    return OperationFront(
+        points=tuple(points),
+        switching_s=switching_s,
+        gap=wanted,
+        listed=len(every.time_s),
+        bounded=search.bounded,
+        solved=search.programs,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clocked:
+    """A plan whose operations have clocks.
+
+    Attributes:
+        plan: At the highest clock.
+        steps: Its operations.
+        chains: Their bound.
+        added_s: What its step time has beside the simulated one.
+    """
+
+    plan: Plan
+    steps: StepOperations
+    chains: Chains
+    added_s: float
+
+    @staticmethod
+    def of(model: CostModel, plan: Plan, time_s: float) -> _Clocked:
+        """The operations of a plan that takes `time_s` at the highest clock.
+
+        Raises:
+            InputError: It is not simulated, or has too many.
+        """
+        steps = step_operations(model, plan, _MOST_BOUNDED)
+        graph = steps.graph
+        fastest = evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp)))
+        return _Clocked(
+            plan=plan,
+            steps=steps,
+            chains=Chains.of(graph, steps.stage),
+            added_s=time_s - fastest.end,
+        )
+
+    @property
+    def added_j(self) -> float:
+        """What its joules have beside those of the graph."""
+        return self.steps.graph.per_second * self.added_s
+
+    def simulated_s(self, limit_s: float) -> float:
+        """Seconds that the simulation may take within a step time; no less than the fastest."""
+        return max(limit_s - self.added_s, self.chains.least_s)
+
+
+class _Search:
+    """What is known of plans whose operations have clocks, over all limits.
+
+    Attributes:
+        bounded: Plans whose operations were looked at.
+        programs: Linear programs that were solved.
+    """
+
+    def __init__(self, model: CostModel, plans: Listed, gap: float, deadline: Deadline) -> None:
+        self.model, self.plans, self.gap, self.deadline = model, plans, gap, deadline
+        self.bounded = self.programs = 0
+        self._known: dict[int, _Clocked | None] = {}
+
+    def point(self, limit_s: float, joules: float, own: Plan, switching_s: float) -> OperationPoint:
+        """The least joules within a limit, where those of a plan with one clock are known."""
+        best, mixed_j, bound_j = self._least(limit_s, joules)
+        whole_j = joules
+        if best is not None and not self.deadline.passed:
+            whole = whole_clocks(best.steps, switching_s, best.simulated_s(limit_s))
+            whole_j = min(whole.cost + best.added_j, joules)
+        return OperationPoint(
+            step_time_s=limit_s,
+            one_clock_j=joules,
+            plan=own if best is None else best.plan,
+            mixed_j=mixed_j,
+            energy_j=whole_j,
+            bound_j=bound_j,
+            operations=0 if best is None else len(best.steps.stage),
+        )
+
+    def _least(self, limit_s: float, joules: float) -> tuple[_Clocked | None, float, float]:
+        """The plan that needs the least with mixed clocks, its joules, and the bound of all."""
+        rows = self.plans.within(limit_s, joules).tolist()
+        waiting = [(float(self.plans.least_j[row]), _LISTED, row) for row in rows]
+        heapq.heapify(waiting)
+        best, best_j, left = None, joules, np.inf
+        while waiting and waiting[0][0] < best_j * (1 - self.gap):
+            bound, what, row = heapq.heappop(waiting)
+            made = self._better(bound, what, row, limit_s)
+            if made is None:
+                left = min(left, bound)
+                continue
+            bound, what, found_j = made
+            if found_j < best_j:
+                best, best_j = self._clocked(row), found_j
+            heapq.heappush(waiting, (bound, what, row))
+        return best, best_j, min(left, best_j, *(one[0] for one in waiting[:1]))
+
+    def _better(
+        self, bound: float, what: int, row: int, limit_s: float
+    ) -> tuple[float, int, float] | None:
+        """A better bound of a plan, what it is of, and joules that were found; None: no better."""
+        if what == _SOLVED or (clocked := self._clocked(row)) is None:
+            return None
+        within = clocked.simulated_s(limit_s)
+        if what == _LISTED:
+            least = clocked.chains.bound(within) + clocked.added_j
+            return max(bound, least), _CHAINS, np.inf
+        small = len(clocked.steps.stage) <= _MOST_OPERATIONS
+        if not small or self.programs >= _MOST_PROGRAMS or self.deadline.passed:
+            return None
+        self.programs += 1
+        found = solve(clocked.steps.graph, within)
+        if found is None:
+            return np.inf, _SOLVED, np.inf
+        return max(bound, found.bound + clocked.added_j), _SOLVED, found.cost + clocked.added_j
+
+    def _clocked(self, row: int) -> _Clocked | None:
+        """The operations of a plan; None: they are not looked at."""
+        if row not in self._known:
+            if self.bounded >= _MOST_PLANS or self.deadline.passed:
+                return None
+            self.bounded += 1
+            plan, time_s = self.plans.plan(row), float(self.plans.time_s[row])
+            try:
+                self._known[row] = _Clocked.of(self.model, plan, time_s)
+            except InputError:
+                self._known[row] = None
+        return self._known[row]
