@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -28,19 +29,35 @@ _PLANS: dict[str, tuple[dict[str, Any], Any]] = {
     ),
 }  # fmt: skip
 FACTORS = (0.1, 0.5, 2.0, 10.0)
-_FASTER = ("bandwidth", "peak", "rate", "flop")
-"""Words of fields of which more is never slower."""
-_SLOWER = ("latency", "overhead")
+_ORDERED: tuple[tuple[str, str, bool], ...] = (
+    (r"\.peak\.|bandwidth|efficiency|\.links$|overlap$|\.gain$", "time", False),
+    (r"latency|overhead|oversubscription|_s(_per_\w+)?$|elementwise", "time", True),
+    (r"^model\.(layers|hidden|ffn|vocab|heads|experts\.(ffn|top_k))$", "time", True),
+    (r"^model\.(layers|hidden|ffn|vocab)$|reserve", "memory", True),
+    (r"^chip\.(energy|power)\.|levels\.\w+\.energy|\w_power$|sigma", "energy", True),
+)
+"""Fields by path, the cost that follows one, and whether it grows with it or falls."""
 _SLACK = 1e-9
 
 
 @dataclass(slots=True)
 class Count:
-    """How one job fared."""
+    """How one job fared.
+
+    Attributes:
+        fields: Figures that were changed.
+        tried: Sizes of them.
+        refused: Of these, those that no answer takes: nothing reads the field, or it is too large.
+        moved: Of the others, those that changed some cost.
+        ordered: Fields of which more than one size was compared for its direction.
+        faults: What should not be.
+    """
 
     fields: int = 0
     tried: int = 0
     refused: int = 0
+    moved: int = 0
+    ordered: int = 0
     faults: int = 0
 
 
@@ -51,20 +68,36 @@ def campaign(fields: int, told: Callable[[str], None]) -> Iterator[tuple[str, Co
         plan = planner.Plan(**_whole(mesh))
         usual = _costs(plan, job)
         leaves, _ = fields_of(job["model"], job["hardware"])
-        numbers = [leaf.full_path for leaf in leaves if isinstance(leaf.value, int | float)]
-        for path in numbers[:: max(1, len(numbers) // fields)]:
+        numbers = {
+            leaf.full_path: leaf.value for leaf in leaves
+            if isinstance(leaf.value, int | float) and not isinstance(leaf.value, bool)
+        }  # fmt: skip
+        for path in [*numbers][:: max(1, len(numbers) // fields)]:
             count.fields += 1
             found: dict[float, dict[str, float]] = {1.0: usual}
             for factor in FACTORS:
                 count.tried += 1
                 try:
-                    found[factor] = _costs(plan, {**job, "set": [f"{path}={factor}x"]})
+                    change = f"{path}={_size(numbers[path], factor)}"
+                    found[factor] = _costs(plan, {**job, "set": [change]})
+                    count.moved += found[factor] != usual
                 except InputError:
                     count.refused += 1
+            count.ordered += len(found) > 1 and bool(_orders(path))
             for wrong in _wrong(path, found):
                 count.faults += 1
                 told(f"{name}: {path}: {wrong}")
         yield name, count
+
+
+def _size(value: float, factor: float) -> str:
+    """A change of a figure, of whole numbers to the nearest."""
+    return str(max(1, round(value * factor))) if isinstance(value, int) else f"{factor}x"
+
+
+def _orders(path: str) -> list[tuple[str, bool]]:
+    """Costs that follow a field, and whether they grow with it."""
+    return [(cost, grows) for pattern, cost, grows in _ORDERED if re.search(pattern, path)]
 
 
 def _whole(mesh: dict[str, int]) -> dict[str, Any]:
@@ -88,10 +121,9 @@ def _wrong(path: str, found: dict[float, dict[str, float]]) -> Iterator[str]:
         for name, value in costs.items():
             if not math.isfinite(value) or value < 0:
                 yield f"x{factor:g}: {name} is {value}"
-    word = path.rpartition(".")[2]
-    times = [found[factor]["time"] for factor in sorted(found)]
-    pairs = [*itertools.pairwise(times)]
-    if any(one in word for one in _FASTER) and any(b > a * (1 + _SLACK) for a, b in pairs):
-        yield f"more is slower: {times}"
-    if any(one in word for one in _SLOWER) and any(b < a * (1 - _SLACK) for a, b in pairs):
-        yield f"more is faster: {times}"
+    for cost, grows in _orders(path):
+        values = [found[factor][cost] for factor in sorted(found)]
+        for less, more in itertools.pairwise(values if grows else values[::-1]):
+            if less > more * (1 + _SLACK):
+                yield f"{cost} does not {'grow' if grows else 'fall'} with it: {values}"
+                break

@@ -7,6 +7,8 @@ standard output. Answers of `planner solve` are sealed again, so that what reads
 
 from __future__ import annotations
 
+import functools
+import gc
 import io
 import json
 import math
@@ -57,13 +59,8 @@ class Reader:
 
     @property
     def tree(self) -> Any:
-        """It as data; None: it is no tree."""
-        try:
-            if self.suffix == ".json":
-                return json.loads(self.content)
-            return load_yaml(self.content) if self.suffix in (".yaml", ".yml") else None
-        except (YamlError, ValueError):
-            return None
+        """It as data, not to be changed; None: it is no tree."""
+        return _tree(self.suffix, self.content)
 
     def damaged(self, random: Random) -> bytes:
         """It after some damage."""
@@ -82,6 +79,17 @@ class Reader:
         if self.seal and isinstance(tree, dict):
             tree = sealed(tree)
         return json.dumps(tree).encode()
+
+
+@functools.cache
+def _tree(suffix: str, content: bytes) -> Any:
+    """A file as data; read once, as that takes longer than most damage."""
+    try:
+        if suffix == ".json":
+            return json.loads(content)
+        return load_yaml(content) if suffix in (".yaml", ".yml") else None
+    except (YamlError, ValueError):
+        return None
 
 
 def readers() -> dict[str, Reader]:
@@ -243,17 +251,17 @@ class Count:
     most_cpu_s: float = 0.0
 
 
-_TURN = 10  # inputs of a reader, before it is the turn of the next
+_TURN_S = 0.5  # CPU seconds of a reader, before it is the turn of the next: all get as many
 
 
 def campaign(
     inputs: int, seed: int, told: Callable[[str], None], *, most_s: float = math.inf,
     kept: Path | None = None,
 ) -> dict[str, Count]:  # fmt: skip
-    """Goes through all readers with so many inputs each, some of one and then some of the next.
+    """Goes through all readers, each with as many CPU seconds, until they had so many inputs.
 
     Args:
-        inputs: Of each reader.
+        inputs: Of each reader, at most.
         seed: Of the damage.
         told: Called with a line for each fault.
         most_s: CPU seconds after which it ends, wherever it is.
@@ -268,13 +276,15 @@ def campaign(
             undamaged = folder.tried(reader, reader.content)
             if not undamaged.answered:
                 told(f"{kind}: the undamaged file is refused: {undamaged.err}")
-        for turn in range(0, inputs, _TURN):
+        gc.freeze()
+        while time.process_time() < ends_s:
+            before = {kind: count.inputs for kind, count in counts.items()}
             for kind, reader in found.items():
-                if time.process_time() < ends_s:
-                    count = counts.setdefault(kind, Count())
-                    upto = min(turn + _TURN, inputs)
-                    _go_on(kind, reader, folder, upto, seed, count, told)
+                count = counts.setdefault(kind, Count())
+                _go_on(kind, reader, folder, inputs, seed, count, told)
             _keep(kept, seed, counts)
+            if before == {kind: count.inputs for kind, count in counts.items()}:
+                break
     return counts
 
 
@@ -297,8 +307,11 @@ def _go_on(
     kind: str, reader: Reader, folder: Folder, inputs: int, seed: int, count: Count,
     told: Callable[[str], None],
 ) -> None:  # fmt: skip
-    """Tries a reader until its count is so large."""
+    """Tries a reader for a turn, or until its count is so large."""
+    ends_s = time.process_time() + _TURN_S
     for at in range(count.inputs, inputs):
+        if time.process_time() > ends_s:
+            break
         random = Random(f"{seed} {kind} {at}")
         content = reader.damaged(random)
         outcome = folder.tried(reader, content)

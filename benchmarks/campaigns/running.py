@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import io
 import json
 import re
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -15,6 +18,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from planner.base.errors import ExitCode
@@ -93,7 +97,10 @@ def _no_constant(name: str) -> Any:
 
 
 def run(*words: object) -> Outcome:
-    """Runs `planner WORDS`, whatever it raises."""
+    """Runs `planner WORDS`, whatever it raises, in an empty folder.
+
+    Some commands write to a name of their own where they are told none.
+    """
     told = tuple(map(str, words))
     out, err = io.StringIO(), io.StringIO()
     before, code = sys.argv, 0
@@ -102,7 +109,7 @@ def run(*words: object) -> Outcome:
     try:
         with (
             contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _ended(),
-            warnings.catch_warnings(),
+            warnings.catch_warnings(), _apart(),
         ):  # fmt: skip
             warnings.simplefilter("always")
             main()
@@ -140,15 +147,25 @@ def _ended() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+@functools.cache
+def _scratch() -> Path:
+    """A folder of this process, for as long as it runs."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@contextlib.contextmanager
+def _apart() -> Iterator[None]:
+    """Inside of it the current folder is an empty one, which is empty again afterwards."""
+    with contextlib.chdir(_scratch()):
+        try:
+            yield
+        finally:
+            for path in [*_scratch().iterdir()]:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
 def filled(command: Sequence[str], **places: object) -> tuple[str, ...]:
     """A command with names in place of words in capitals."""
     return tuple(str(places[word]) if word in places else word for word in command)
-
-
-def run_apart(*words: object) -> Outcome:
-    """As `run`, in an empty folder that goes with what is in it.
-
-    Some commands write to a name of their own where they are told none.
-    """
-    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
-        return run(*words)

@@ -66,6 +66,18 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
     tried()
 
 
+def test_what_a_command_writes_unasked_is_gone(tmp_path: Path) -> None:
+    running, before = campaigns("running"), sorted(Path.cwd().iterdir())
+    log = tmp_path / "failures.csv"
+    log.write_bytes(campaigns("samples").FAILURES)
+    for _ in range(2):
+        done = running.run("calibrate", "--failures", log)
+        assert (done.code, done.err) == (0, "")
+        assert "site.yaml" in done.out
+    assert sorted(Path.cwd().iterdir()) == before
+    assert [*running._scratch().iterdir()] == []
+
+
 def test_a_fault_would_be_seen() -> None:
     """What counts as one, of all that a command may do."""
     running = campaigns("running")

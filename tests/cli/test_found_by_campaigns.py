@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.cases import each
 
@@ -219,3 +220,30 @@ def test_no_module_asks_for_digits_that_are_no_numbers() -> None:
     for name in ("planner", "solvers", "models_db", "hardware_db", "strict_yaml"):
         for module in (Path(__file__).parents[2] / name).rglob("*.py"):
             assert ".isdigit()" not in module.read_text(encoding="utf-8"), module
+
+
+OF_PYTHON_2 = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2L, 2L), }".ljust(118)
+ADVISED: dict[str, tuple[bytes, tuple[str, ...], int]] = {
+    "an array of Python 2": (
+        b"\x93NUMPY\x01\x00v\x00" + OF_PYTHON_2 + (1.0 - np.eye(2)).tobytes(),
+        ("rack", "topology", "ring:2", "--traffic", "t.npy"), 0),
+    "a key of GraphML without a type": (
+        b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d" for="edge" '
+        b'attr.name="name"/><graph edgedefault="undirected"><node id="0"/><node id="1"/>'
+        b'<edge source="0" target="1"><data key="d">2</data></edge></graph></graphml>',
+        ("rack", "topology", "--graph", "g.graphml"), 0),
+    "an escape that is none": (
+        rb"0 1 {'li\nks': 2, 'pr\ice': 3.5}", ("rack", "topology", "--graph", "g.edgelist"), 0),
+    "an edge that is a list": (
+        b'{"nodes": [{"id": 0}, {"id": 1}], "edges": [[1, 2]]}',
+        ("rack", "topology", "--graph", "g.json"), 2),
+}  # fmt: skip
+
+
+@each("what", ADVISED)
+def test_a_library_warns_nobody_of_a_file(what: str, tmp_path: Path) -> None:
+    """Tests fail with any warning."""
+    content, (*words, name), code = ADVISED[what]
+    (tmp_path / name).write_bytes(content)
+    done = planner(*words, tmp_path / name)
+    assert (done.code, len(done.err.splitlines())) == (code, code == 2), done.err
