@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +27,27 @@ _PLANS: dict[str, tuple[dict[str, Any], Any]] = {
         {"model": "llama2-7b", "hardware": "tpu-v5p", "chips": 64, "batch_tokens": 2**20},
         {"fsdp": 64},
     ),
+    "dense, 4,096 GPUs, FP8": (
+        {"model": "llama3-70b", "hardware": "h100-sxm5-80", "chips": 4096, "precision": "fp8",
+         "batch_tokens": 2**23},
+        {"tp": 8, "pp": 4, "cp": 2, "dp": 64},
+    ),
+    "experts, racks": (
+        {"model": "deepseek-v3", "hardware": "gb200-nvl72", "chips": 256, "batch_tokens": 2**22},
+        {"dp": 256, "ep": 32},
+    ),
 }  # fmt: skip
 FACTORS = (0.1, 0.5, 2.0, 10.0)
+_SIZES = (
+    r"^model\.(layers|hidden|\w*heads|head_dim|vocab_size|"
+    r"(mlp|moe)\.(?!first_dense_layers|layer_period)\w+)$"
+)
 _ORDERED: tuple[tuple[str, str, bool], ...] = (
     (r"\.peak\.|bandwidth|efficiency|\.links$|overlap$|\.gain$", "time", False),
     (r"latency|overhead|oversubscription|_s(_per_\w+)?$|elementwise", "time", True),
-    (r"^model\.(layers|hidden|ffn|vocab|heads|experts\.(ffn|top_k))$", "time", True),
-    (r"^model\.(layers|hidden|ffn|vocab)$|reserve", "memory", True),
+    (_SIZES, "time", True),
+    (_SIZES, "memory", True),
+    (r"^model\.moe\.(first_dense_layers|layer_period)$", "time", False),
     (r"^chip\.(energy|power)\.|levels\.\w+\.energy|\w_power$|sigma", "energy", True),
 )
 """Fields by path, the cost that follows one, and whether it grows with it or falls."""
@@ -62,7 +76,12 @@ class Count:
 
 
 def campaign(fields: int, told: Callable[[str], None]) -> Iterator[tuple[str, Count]]:
-    """Figures at a tenth, half, twice and ten times: of each plan about so many, spread evenly."""
+    """Figures at a tenth, half, twice and ten times: all of the records of each plan's question.
+
+    Args:
+        fields: About so many constants of the cost model beside them, spread evenly.
+        told: Called with a line for each fault.
+    """
     for name, (job, mesh) in _PLANS.items():
         count = Count()
         plan = planner.Plan(**_whole(mesh))
@@ -72,7 +91,7 @@ def campaign(fields: int, told: Callable[[str], None]) -> Iterator[tuple[str, Co
             leaf.full_path: leaf.value for leaf in leaves
             if isinstance(leaf.value, int | float) and not isinstance(leaf.value, bool)
         }  # fmt: skip
-        for path in [*numbers][:: max(1, len(numbers) // fields)]:
+        for path in _some(numbers, fields):
             count.fields += 1
             found: dict[float, dict[str, float]] = {1.0: usual}
             for factor in FACTORS:
@@ -88,6 +107,13 @@ def campaign(fields: int, told: Callable[[str], None]) -> Iterator[tuple[str, Co
                 count.faults += 1
                 told(f"{name}: {path}: {wrong}")
         yield name, count
+
+
+def _some(paths: Iterable[str], constants: int) -> list[str]:
+    """Those of records, and about so many constants."""
+    of_model = [path for path in paths if path.startswith("calibration.")]
+    kept = {*of_model[:: max(1, len(of_model) // constants)]}
+    return [path for path in paths if path in kept or path not in of_model]
 
 
 def _size(value: float, factor: float) -> str:

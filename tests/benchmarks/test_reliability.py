@@ -132,13 +132,31 @@ def test_hostile_names_run_nothing() -> None:
     assert told == []
 
 
-def test_extreme_figures_and_options() -> None:
-    told = list[str]()
-    _, count = next(campaigns("extremes").campaign(2, told.append))
-    assert count.tried > count.refused
+def test_extreme_figures_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, extremes = list[str](), campaigns("extremes")
+    few = ("chip.peak.bf16", "cluster.levels.leaf.latency", "model.heads", "model.hidden")
+    monkeypatch.setattr(extremes, "_some", lambda *_: few)
+    _, count = next(extremes.campaign(1, told.append))
+    assert (count.fields, count.tried, count.ordered) == (4, 16, 4)
+    assert count.moved >= 8
     counts: dict[str, Any] = campaigns("options").campaign(1, 7, told.append)
     assert counts["its plan evaluated alone costs the same"].tried == 1
     assert told == []
+
+
+def test_a_wrong_direction_would_be_seen() -> None:
+    extremes, usual = campaigns("extremes"), dict.fromkeys(("time", "energy", "memory"), 1.0)
+
+    def said(path: str, **changed: float) -> list[str]:
+        return [*extremes._wrong(path, {1.0: usual, 2.0: usual | changed})]
+
+    assert said("chip.peak.bf16", time=0.5) == said("chip.power.host", energy=1.1) == []
+    for path, changed in (
+        ("chip.peak.bf16", {"time": 1.1}), ("cluster.levels.leaf.latency", {"time": 0.9}),
+        ("model.moe.top_k", {"memory": 0.9}), ("chip.energy.memory", {"energy": 0.9}),
+        ("chip.die.area", {"time": float("nan")}), ("chip.die.area", {"energy": -1.0}),
+    ):  # fmt: skip
+        assert len(said(path, **changed)) == 1, path
 
 
 def test_licences_of_what_users_install() -> None:
