@@ -1,7 +1,6 @@
 """Damage to files that knows their structure: trees of YAML, JSON and TOML, lines, words, bytes.
 
-Each function takes a `random.Random`, so that a benchmark can go through a seed, and hypothesis,
-which draws one, can find the smallest damage that fails.
+Each function takes a `random.Random`, so that a seed says what it does.
 """
 
 from __future__ import annotations
