@@ -16,12 +16,13 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner.base.errors import ExitCode
+from planner.base.errors import ExitCode, InputError
+from planner.cli.main import _ended as said_of
 from planner.cli.main import main
 
 ANSWERED = (ExitCode.OK, ExitCode.CHECK_FAILED, ExitCode.INFEASIBLE, ExitCode.TIME_LIMIT)
@@ -101,7 +102,23 @@ def run(*words: object) -> Outcome:
 
     Some commands write to a name of their own where they are told none.
     """
-    told = tuple(map(str, words))
+    return _noticed(tuple(map(str, words)), main)
+
+
+def read(reading: Callable[[Path], object], path: Path) -> Outcome:
+    """Reads a file as a command does that refuses it, without the command."""
+
+    def called() -> None:
+        try:
+            reading(path)
+        except InputError as error:
+            raise SystemExit(int(said_of(error))) from error
+
+    return _noticed((str(path),), called)
+
+
+def _noticed(told: tuple[str, ...], called: Callable[[], object]) -> Outcome:
+    """What a call does, with the words of the command line that it sees."""
     out, err = io.StringIO(), io.StringIO()
     before, code = sys.argv, 0
     sys.argv = ["planner", *told]
@@ -112,7 +129,7 @@ def run(*words: object) -> Outcome:
             warnings.catch_warnings(), _apart(),
         ):  # fmt: skip
             warnings.simplefilter("always")
-            main()
+            called()
     except SystemExit as done:
         code = done.code if isinstance(done.code, int) else -1
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Some 4,000 damaged files, and other cases, of `benchmarks/reliability.py`; its tables have more.
+"""Some 10,000 damaged files, and other cases, of `benchmarks/reliability.py`; its tables have more.
 
 Seeds are fixed, and others than those of the tables.
 """
@@ -26,8 +26,13 @@ QUICK = (
     "store", "config.json", "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges",
     "traffic, npy", "traffic, CSV", "failures", "schedule", "schedule, XML",
 )  # fmt: skip
-"""Readers that take less than 10 ms for a file; all others have fewer files here."""
-PER_KIND, PER_QUICK = 25, 300
+"""Commands that take less than 10 ms for a file; all others have fewer files here."""
+READ_AT_ONCE = (
+    *QUICK[1:], "GEMM", "nccl-tests", "points", "log of a run", "runs", "study",
+    "launch of deepspeed",
+)  # fmt: skip
+"""Kinds that are read in less than 5 ms where no command is around it."""
+PER_COMMAND, PER_QUICK_COMMAND, PER_READER, PER_QUICK_READER = 20, 40, 15, 520
 
 
 @pytest.fixture(autouse=True)
@@ -48,15 +53,18 @@ def test_every_reader_is_tried() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files(kind: str, tmp_path: Path) -> None:
-    inputs = campaigns("inputs")
+    """By the command that reads them, and by what reads them alone, which takes less."""
+    inputs, reading = campaigns("inputs"), campaigns("readings").READINGS.get(kind)
     folder = inputs.Folder(tmp_path)
     reader = inputs.whole(inputs.readers()[kind], folder)
-    assert folder.tried(reader, reader.content).answered
-
-    for at in range(PER_QUICK if kind in QUICK else PER_KIND):
-        content = reader.damaged(random.Random(f"tests {kind} {at}"))
-        outcome = folder.tried(reader, content)
-        assert not outcome.fault(), content[:1000]
+    commands = PER_QUICK_COMMAND if kind in QUICK else PER_COMMAND
+    alone = PER_QUICK_READER if kind in READ_AT_ONCE else PER_READER
+    for way, count in ((None, commands), (reading, alone if reading else 0)):
+        assert folder.tried(reader, reader.content, way).answered
+        for at in range(count):
+            content = reader.damaged(random.Random(f"tests {kind} {way is None} {at}"))
+            outcome = folder.tried(reader, content, way)
+            assert not outcome.fault(), content[:1000]
 
 
 def test_what_a_command_writes_unasked_is_gone(tmp_path: Path) -> None:
