@@ -9,6 +9,8 @@ tests that run its line go, quickest first and at most `--seconds` of them, then
 folder, until the first that fails. Killed: a test failed; too long: one that began in time did not
 end for a minute more. Survived: neither.
 
+`--again` tries once more those that survived before, where tests were added or have more seconds.
+
 `--checkout PATH` mutates another checkout; `--package` one of the packages alone, with the same
 mutants. `--keep FOLDER` keeps what was noted and done, and goes on from there. It needs the extra
 `mutation`. A hundred mutants take some 20 minutes of CPU, and the lines 15 before.
@@ -258,7 +260,7 @@ def score(
     count = max(1, options.mutants // len(PACKAGES))
     for mutant, text in drawn(options.checkout, package, count, options.seed):
         name = json.dumps([options.seed, *asdict(mutant).values()])
-        if name not in done:
+        if name not in done or (options.again and done[name] == "survived"):
             done[name] = tried.outcome(mutant, text)
             kept.write_text(json.dumps(done), encoding="utf-8")
         rows.append({
@@ -304,6 +306,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=22)
     parser.add_argument("--seconds", type=measuring.positive, default=20, help="of tests, a mutant")
     parser.add_argument("--keep", type=Path, help="a folder to go on from [a temporary one]")
+    parser.add_argument("--again", action="store_true", help="try again those that survived")
     parser.add_argument("--so-far", action="store_true", help="count what --keep has, and no more")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
     options = parser.parse_args()
