@@ -9,6 +9,8 @@ tests that run its line go, quickest first and at most `--seconds` of them, then
 folder, until the first that fails. Killed: a test failed; too long: one that began in time did not
 end for a minute more. Survived: neither.
 
+`--again` tries once more those that survived before, where tests were added or have more seconds.
+
 `--checkout PATH` mutates another checkout; `--package` one of the packages alone, with the same
 mutants. `--keep FOLDER` keeps what was noted and done, and goes on from there. It needs the extra
 `mutation`. A hundred mutants take some 20 minutes of CPU, and the lines 15 before.
@@ -43,7 +45,9 @@ PACKAGES = ("planner/cost", "planner/search", "solvers")
 """What is mutated."""
 FOLDERS = ("tests/cost", "tests/search", "tests/solvers", "tests/schedules", "tests/verification")
 """The tests that should notice."""
-_FAILED = (1, 2)  # exit statuses of pytest: tests failed, or could not be collected
+_FAILED = (1, 2, 4)
+"""Exit statuses of pytest: tests failed, or could not be collected; 4 where they are named, all of
+which were there without a mutant."""
 _TOO_LONG = -signal.SIGXCPU
 _FIRST = 12  # tests that go alone: they kill most
 _GRACE_S = 60  # of the last test that begins: none takes as long without a mutant
@@ -210,7 +214,7 @@ def pytest_status(copy: Path, tests: list[str], seconds: float, *plugin: str) ->
         (sys.executable, *words), cwd=copy, env=environment, preexec_fn=limited, check=False,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    if done.returncode > max(_FAILED):
+    if done.returncode > 0 and done.returncode not in _FAILED:
         raise SystemExit(f"pytest ends with {done.returncode}, which is no outcome of tests")
     return done.returncode
 
@@ -228,6 +232,7 @@ def bench(options: argparse.Namespace, folder: Path) -> Bench:
             plugin = ["-p", "campaigns.covering", "--covering", str(place)]
             plugin += [word for name in PACKAGES for word in ("--covers", str(copy / name))]
             if pytest_status(copy, [tests], 6 * 3600, *plugin):
+                (place / covering.SECONDS).unlink(missing_ok=True)  # it is not whole
                 raise SystemExit(f"{tests} fails without a mutant")
     return Bench(copy, *covering.lines(noted), most_s=options.seconds)
 
@@ -255,7 +260,7 @@ def score(
     count = max(1, options.mutants // len(PACKAGES))
     for mutant, text in drawn(options.checkout, package, count, options.seed):
         name = json.dumps([options.seed, *asdict(mutant).values()])
-        if name not in done:
+        if name not in done or (options.again and done[name] == "survived"):
             done[name] = tried.outcome(mutant, text)
             kept.write_text(json.dumps(done), encoding="utf-8")
         rows.append({
@@ -301,6 +306,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=22)
     parser.add_argument("--seconds", type=measuring.positive, default=20, help="of tests, a mutant")
     parser.add_argument("--keep", type=Path, help="a folder to go on from [a temporary one]")
+    parser.add_argument("--again", action="store_true", help="try again those that survived")
     parser.add_argument("--so-far", action="store_true", help="count what --keep has, and no more")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
     options = parser.parse_args()

@@ -1,6 +1,7 @@
 """Whether something is lost, or said with confidence and wrong, or lets somebody in.
 
     python benchmarks/reliability.py inputs --count 25641 --most-cpu-s 3600 --keep counts.json
+    python benchmarks/reliability.py readings --count 100000 --most-cpu-s 1800 --keep counts.json
     python benchmarks/reliability.py options --count 1000
     python benchmarks/reliability.py commands --count 250
     python benchmarks/reliability.py faults
@@ -68,9 +69,13 @@ def _title(key: str) -> str:
 
 def _inputs(wanted: argparse.Namespace, told: Told) -> Table:
     most_s = math.inf if wanted.most_cpu_s is None else wanted.most_cpu_s
-    found = inputs.campaign(wanted.count, wanted.seed, told, most_s=most_s, kept=wanted.keep)
+    directly = wanted.part == "readings"
+    found = inputs.campaign(
+        wanted.count, wanted.seed, told, most_s=most_s, kept=wanted.keep, directly=directly
+    )
+    what = "Damaged files, read without the command" if directly else "Damaged files"
     return Table(
-        title=f"Damaged files (seed {wanted.seed}); slow: over {running.CPU_S:g} CPU s or "
+        title=f"{what} (seed {wanted.seed}); slow: over {running.CPU_S:g} CPU s or "
         f"{running.MEMORY_BYTES / 1e6:g} MB",
         rows=_rows(found.items(), "file"),
     )
@@ -174,15 +179,17 @@ PARTS: dict[str, Callable[[int, int, Told], Table]] = {
     "at-once": _at_once, "licences": _licences,
 }  # fmt: skip
 
+_OF_INPUTS = ("inputs", "readings")
+
 
 def main() -> int:
     """Tries one part, prints its table, and returns whether something was wrong."""
     parser = measuring.parser(__doc__)
-    parser.add_argument("part", choices=("inputs", *PARTS), help="what is tried")
+    parser.add_argument("part", choices=(*_OF_INPUTS, *PARTS), help="what is tried")
     parser.add_argument("--count", type=measuring.positive, default=100, help="how many cases")
     parser.add_argument("--seed", type=int, default=1, help="of the cases")
-    parser.add_argument("--most-cpu-s", type=float, help="of inputs: ends then, wherever it is")
-    parser.add_argument("--keep", type=Path, help="of inputs: a file of counts, to go on from")
+    parser.add_argument("--most-cpu-s", type=float, help="of inputs and readings: when it ends")
+    parser.add_argument("--keep", type=Path, help="of them: a file of counts, to go on from")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
     wanted = parser.parse_args()
     wrong: list[str] = []
@@ -192,7 +199,7 @@ def main() -> int:
         print(f"wrong: {line[:2000]}", file=sys.stderr, flush=True)
 
     started = time.process_time()
-    if wanted.part == "inputs":
+    if wanted.part in _OF_INPUTS:
         table = _inputs(wanted, told)
     else:
         table = PARTS[wanted.part](wanted.count, wanted.seed, told)

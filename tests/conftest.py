@@ -2,14 +2,16 @@
 
 In CI, hypothesis draws the same examples every time. Garbage is collected more rarely than by
 default: a test process keeps all modules, and looking through them takes a twentieth of the time.
+A test that leaves a file in the checkout fails: it belongs into a temporary folder.
 """
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+from support.checkout import Listing
 from support.outside import Outside, serving
 
 settings.register_profile("ci", derandomize=True)
@@ -17,12 +19,23 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 gc.set_threshold(100_000, 20, 20)
+CHECKOUT = Listing()
 
 
 def pytest_collection_finish() -> None:
     """What the modules and the collected tests are made of stays to the end: no garbage there."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """After a test with its fixtures: nothing new is in the checkout."""
+    yield
+    if left := CHECKOUT.left():
+        pytest.fail(
+            f"{', '.join(left)} left in {CHECKOUT.folder} by this test, or by one at the same time"
+        )
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,45 +27,103 @@ _PLANS: dict[str, tuple[dict[str, Any], Any]] = {
         {"model": "llama2-7b", "hardware": "tpu-v5p", "chips": 64, "batch_tokens": 2**20},
         {"fsdp": 64},
     ),
+    "dense, 4,096 GPUs, FP8": (
+        {"model": "llama3-70b", "hardware": "h100-sxm5-80", "chips": 4096, "precision": "fp8",
+         "batch_tokens": 2**23},
+        {"tp": 8, "pp": 4, "cp": 2, "dp": 64},
+    ),
+    "experts, racks": (
+        {"model": "deepseek-v3", "hardware": "gb200-nvl72", "chips": 256, "batch_tokens": 2**22},
+        {"dp": 256, "ep": 32},
+    ),
 }  # fmt: skip
 FACTORS = (0.1, 0.5, 2.0, 10.0)
-_FASTER = ("bandwidth", "peak", "rate", "flop")
-"""Words of fields of which more is never slower."""
-_SLOWER = ("latency", "overhead")
+_SIZES = (
+    r"^model\.(layers|hidden|\w*heads|head_dim|vocab_size|"
+    r"(mlp|moe)\.(?!first_dense_layers|layer_period)\w+)$"
+)
+_ORDERED: tuple[tuple[str, str, bool], ...] = (
+    (r"\.peak\.|bandwidth|efficiency|\.links$|overlap$|\.gain$", "time", False),
+    (r"latency|overhead|oversubscription|_s(_per_\w+)?$|elementwise", "time", True),
+    (_SIZES, "time", True),
+    (_SIZES, "memory", True),
+    (r"^model\.moe\.(first_dense_layers|layer_period)$", "time", False),
+    (r"^chip\.(energy|power)\.|levels\.\w+\.energy|\w_power$|sigma", "energy", True),
+)
+"""Fields by path, the cost that follows one, and whether it grows with it or falls."""
 _SLACK = 1e-9
 
 
 @dataclass(slots=True)
 class Count:
-    """How one job fared."""
+    """How one job fared.
+
+    Attributes:
+        fields: Figures that were changed.
+        tried: Sizes of them.
+        refused: Of these, those that no answer takes: nothing reads the field, or it is too large.
+        moved: Of the others, those that changed some cost.
+        ordered: Fields of which more than one size was compared for its direction.
+        faults: What should not be.
+    """
 
     fields: int = 0
     tried: int = 0
     refused: int = 0
+    moved: int = 0
+    ordered: int = 0
     faults: int = 0
 
 
 def campaign(fields: int, told: Callable[[str], None]) -> Iterator[tuple[str, Count]]:
-    """Figures at a tenth, half, twice and ten times: of each plan about so many, spread evenly."""
+    """Figures at a tenth, half, twice and ten times: all of the records of each plan's question.
+
+    Args:
+        fields: About so many constants of the cost model beside them, spread evenly.
+        told: Called with a line for each fault.
+    """
     for name, (job, mesh) in _PLANS.items():
         count = Count()
         plan = planner.Plan(**_whole(mesh))
         usual = _costs(plan, job)
         leaves, _ = fields_of(job["model"], job["hardware"])
-        numbers = [leaf.full_path for leaf in leaves if isinstance(leaf.value, int | float)]
-        for path in numbers[:: max(1, len(numbers) // fields)]:
+        numbers = {
+            leaf.full_path: leaf.value for leaf in leaves
+            if isinstance(leaf.value, int | float) and not isinstance(leaf.value, bool)
+        }  # fmt: skip
+        for path in _some(numbers, fields):
             count.fields += 1
             found: dict[float, dict[str, float]] = {1.0: usual}
             for factor in FACTORS:
                 count.tried += 1
                 try:
-                    found[factor] = _costs(plan, {**job, "set": [f"{path}={factor}x"]})
+                    change = f"{path}={_size(numbers[path], factor)}"
+                    found[factor] = _costs(plan, {**job, "set": [change]})
+                    count.moved += found[factor] != usual
                 except InputError:
                     count.refused += 1
+            count.ordered += len(found) > 1 and bool(_orders(path))
             for wrong in _wrong(path, found):
                 count.faults += 1
                 told(f"{name}: {path}: {wrong}")
         yield name, count
+
+
+def _some(paths: Iterable[str], constants: int) -> list[str]:
+    """Those of records, and about so many constants."""
+    of_model = [path for path in paths if path.startswith("calibration.")]
+    kept = {*of_model[:: max(1, len(of_model) // constants)]}
+    return [path for path in paths if path in kept or path not in of_model]
+
+
+def _size(value: float, factor: float) -> str:
+    """A change of a figure, of whole numbers to the nearest."""
+    return str(max(1, round(value * factor))) if isinstance(value, int) else f"{factor}x"
+
+
+def _orders(path: str) -> list[tuple[str, bool]]:
+    """Costs that follow a field, and whether they grow with it."""
+    return [(cost, grows) for pattern, cost, grows in _ORDERED if re.search(pattern, path)]
 
 
 def _whole(mesh: dict[str, int]) -> dict[str, Any]:
@@ -88,10 +147,9 @@ def _wrong(path: str, found: dict[float, dict[str, float]]) -> Iterator[str]:
         for name, value in costs.items():
             if not math.isfinite(value) or value < 0:
                 yield f"x{factor:g}: {name} is {value}"
-    word = path.rpartition(".")[2]
-    times = [found[factor]["time"] for factor in sorted(found)]
-    pairs = [*itertools.pairwise(times)]
-    if any(one in word for one in _FASTER) and any(b > a * (1 + _SLACK) for a, b in pairs):
-        yield f"more is slower: {times}"
-    if any(one in word for one in _SLOWER) and any(b < a * (1 - _SLACK) for a, b in pairs):
-        yield f"more is faster: {times}"
+    for cost, grows in _orders(path):
+        values = [found[factor][cost] for factor in sorted(found)]
+        for less, more in itertools.pairwise(values if grows else values[::-1]):
+            if less > more * (1 + _SLACK):
+                yield f"{cost} does not {'grow' if grows else 'fall'} with it: {values}"
+                break

@@ -7,6 +7,8 @@ standard output. Answers of `planner solve` are sealed again, so that what reads
 
 from __future__ import annotations
 
+import functools
+import gc
 import io
 import json
 import math
@@ -22,7 +24,8 @@ import numpy as np
 
 from campaigns import samples
 from campaigns.damage import text_damage, tree_damage
-from campaigns.running import Outcome, filled, run
+from campaigns.readings import READINGS
+from campaigns.running import Outcome, filled, read, run
 from planner.base.files import write_atomically
 from planner.base.jsonfile import sealed
 from strict_yaml.errors import YamlError
@@ -57,13 +60,8 @@ class Reader:
 
     @property
     def tree(self) -> Any:
-        """It as data; None: it is no tree."""
-        try:
-            if self.suffix == ".json":
-                return json.loads(self.content)
-            return load_yaml(self.content) if self.suffix in (".yaml", ".yml") else None
-        except (YamlError, ValueError):
-            return None
+        """It as data, not to be changed; None: it is no tree."""
+        return _tree(self.suffix, self.content)
 
     def damaged(self, random: Random) -> bytes:
         """It after some damage."""
@@ -82,6 +80,17 @@ class Reader:
         if self.seal and isinstance(tree, dict):
             tree = sealed(tree)
         return json.dumps(tree).encode()
+
+
+@functools.cache
+def _tree(suffix: str, content: bytes) -> Any:
+    """A file as data; read once, as that takes longer than most damage."""
+    try:
+        if suffix == ".json":
+            return json.loads(content)
+        return load_yaml(content) if suffix in (".yaml", ".yml") else None
+    except (YamlError, ValueError):
+        return None
 
 
 def readers() -> dict[str, Reader]:
@@ -205,10 +214,14 @@ class Folder:
         self.plan.write_bytes(_kept(FORMATS / "plan-1.yaml"))
         self.new.write_bytes(_kept(FORMATS / "result-2.json"))
 
-    def tried(self, reader: Reader, content: bytes) -> Outcome:
-        """What the command says to a file."""
+    def tried(
+        self, reader: Reader, content: bytes, reading: Callable[[Path], object] | None = None
+    ) -> Outcome:
+        """What the command says to a file, or what reads it alone."""
         file = self.path / f"file{reader.suffix}"
         file.write_bytes(content)
+        if reading is not None:
+            return read(reading, file)
         self.out.unlink(missing_ok=True)
         return run(*filled(reader.command, FILE=file, PLAN=self.plan, NEW=self.new, OUT=self.out))
 
@@ -243,65 +256,77 @@ class Count:
     most_cpu_s: float = 0.0
 
 
-_TURN = 10  # inputs of a reader, before it is the turn of the next
+_TURN_S = 0.5  # CPU seconds of a reader, before it is the turn of the next: all get as many
 
 
 def campaign(
     inputs: int, seed: int, told: Callable[[str], None], *, most_s: float = math.inf,
-    kept: Path | None = None,
+    kept: Path | None = None, directly: bool = False,
 ) -> dict[str, Count]:  # fmt: skip
-    """Goes through all readers with so many inputs each, some of one and then some of the next.
+    """Goes through all readers, each with as many CPU seconds, until they had so many inputs.
 
     Args:
-        inputs: Of each reader.
+        inputs: Of each reader, at most.
         seed: Of the damage.
         told: Called with a line for each fault.
         most_s: CPU seconds after which it ends, wherever it is.
         kept: A file with the counts so far of this seed, from which it goes on.
+        directly: Calls what reads a file, without the command; kinds of `READINGS` alone.
     """
     ends_s = time.process_time() + most_s
-    counts = _read(kept, seed)
+    run_of = f"{seed} read" if directly else str(seed)
+    counts = _read(kept, run_of)
+    readings = READINGS if directly else {}
     with tempfile.TemporaryDirectory() as name:
         folder = Folder(Path(name))
-        found = {kind: whole(reader, folder) for kind, reader in readers().items()}
+        found = {
+            kind: whole(reader, folder) for kind, reader in readers().items()
+            if not directly or kind in readings
+        }  # fmt: skip
         for kind, reader in found.items():
-            undamaged = folder.tried(reader, reader.content)
+            undamaged = folder.tried(reader, reader.content, readings.get(kind))
             if not undamaged.answered:
                 told(f"{kind}: the undamaged file is refused: {undamaged.err}")
-        for turn in range(0, inputs, _TURN):
+        gc.freeze()
+        while time.process_time() < ends_s:
+            before = {kind: count.inputs for kind, count in counts.items()}
             for kind, reader in found.items():
-                if time.process_time() < ends_s:
-                    count = counts.setdefault(kind, Count())
-                    upto = min(turn + _TURN, inputs)
-                    _go_on(kind, reader, folder, upto, seed, count, told)
-            _keep(kept, seed, counts)
+                count = counts.setdefault(kind, Count())
+                trying = functools.partial(folder.tried, reader, reading=readings.get(kind))
+                _go_on(kind, reader, trying, inputs, run_of, count, told)
+            _keep(kept, run_of, counts)
+            if before == {kind: count.inputs for kind, count in counts.items()}:
+                break
     return counts
 
 
-def _read(kept: Path | None, seed: int) -> dict[str, Count]:
+def _read(kept: Path | None, run_of: str) -> dict[str, Count]:
     """Counts of earlier runs."""
     if kept is None or not kept.is_file():
         return {}
-    found = json.loads(kept.read_text(encoding="utf-8")).get(str(seed), {})
+    found = json.loads(kept.read_text(encoding="utf-8")).get(run_of, {})
     return {kind: Count(**count) for kind, count in found.items()}
 
 
-def _keep(kept: Path | None, seed: int, counts: Mapping[str, Count]) -> None:
+def _keep(kept: Path | None, run_of: str, counts: Mapping[str, Count]) -> None:
     if kept is not None:
         before = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
-        before[str(seed)] = {kind: asdict(count) for kind, count in counts.items()}
+        before[run_of] = {kind: asdict(count) for kind, count in counts.items()}
         write_atomically(kept, json.dumps(before))
 
 
 def _go_on(
-    kind: str, reader: Reader, folder: Folder, inputs: int, seed: int, count: Count,
-    told: Callable[[str], None],
+    kind: str, reader: Reader, trying: Callable[[bytes], Outcome], inputs: int, run_of: str,
+    count: Count, told: Callable[[str], None],
 ) -> None:  # fmt: skip
-    """Tries a reader until its count is so large."""
+    """Tries a reader for a turn, or until its count is so large."""
+    ends_s = time.process_time() + _TURN_S
     for at in range(count.inputs, inputs):
-        random = Random(f"{seed} {kind} {at}")
+        if time.process_time() > ends_s:
+            break
+        random = Random(f"{run_of} {kind} {at}")
         content = reader.damaged(random)
-        outcome = folder.tried(reader, content)
+        outcome = trying(content)
         count.inputs += 1
         count.answered += outcome.answered
         count.refused += outcome.code == 2

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import io
 import json
 import re
 import resource
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from planner.base.errors import ExitCode
+from planner.base.errors import ExitCode, InputError
+from planner.cli.main import _ended as said_of
 from planner.cli.main import main
 
 ANSWERED = (ExitCode.OK, ExitCode.CHECK_FAILED, ExitCode.INFEASIBLE, ExitCode.TIME_LIMIT)
@@ -93,8 +98,27 @@ def _no_constant(name: str) -> Any:
 
 
 def run(*words: object) -> Outcome:
-    """Runs `planner WORDS`, whatever it raises."""
-    told = tuple(map(str, words))
+    """Runs `planner WORDS`, whatever it raises, in an empty folder.
+
+    Some commands write to a name of their own where they are told none.
+    """
+    return _noticed(tuple(map(str, words)), main)
+
+
+def read(reading: Callable[[Path], object], path: Path) -> Outcome:
+    """Reads a file as a command does that refuses it, without the command."""
+
+    def called() -> None:
+        try:
+            reading(path)
+        except InputError as error:
+            raise SystemExit(int(said_of(error))) from error
+
+    return _noticed((str(path),), called)
+
+
+def _noticed(told: tuple[str, ...], called: Callable[[], object]) -> Outcome:
+    """What a call does, with the words of the command line that it sees."""
     out, err = io.StringIO(), io.StringIO()
     before, code = sys.argv, 0
     sys.argv = ["planner", *told]
@@ -102,10 +126,10 @@ def run(*words: object) -> Outcome:
     try:
         with (
             contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _ended(),
-            warnings.catch_warnings(),
+            warnings.catch_warnings(), _apart(),
         ):  # fmt: skip
             warnings.simplefilter("always")
-            main()
+            called()
     except SystemExit as done:
         code = done.code if isinstance(done.code, int) else -1
     except BaseException as error:
@@ -140,15 +164,25 @@ def _ended() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+@functools.cache
+def _scratch() -> Path:
+    """A folder of this process, for as long as it runs."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@contextlib.contextmanager
+def _apart() -> Iterator[None]:
+    """Inside of it the current folder is an empty one, which is empty again afterwards."""
+    with contextlib.chdir(_scratch()):
+        try:
+            yield
+        finally:
+            for path in [*_scratch().iterdir()]:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
 def filled(command: Sequence[str], **places: object) -> tuple[str, ...]:
     """A command with names in place of words in capitals."""
     return tuple(str(places[word]) if word in places else word for word in command)
-
-
-def run_apart(*words: object) -> Outcome:
-    """As `run`, in an empty folder that goes with what is in it.
-
-    Some commands write to a name of their own where they are told none.
-    """
-    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
-        return run(*words)

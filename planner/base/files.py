@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -297,6 +298,17 @@ def read_unpacked(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
     if len(unpacked) > limit:
         raise InputError(f"{name}: unpacked {larger_than(limit)}")
     return unpacked
+
+
+@contextlib.contextmanager
+def without_advice() -> Iterator[None]:
+    """Inside of it libraries do not say how a user's file could be written otherwise.
+
+    numpy, networkx and the parser of Python warn of what they read nevertheless.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def is_file(path: Path) -> bool:

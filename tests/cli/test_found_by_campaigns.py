@@ -1,6 +1,7 @@
 """What the campaigns of `benchmarks/reliability.py` found, a case of each class."""
 
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -9,11 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.cases import each
 
 from cli.command import planner, refused
 from planner.base.files import write_all
+from planner.evidence.training_logs.readers import read_log
 from planner.frameworks.reading.texts import with_scripts
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
@@ -219,3 +222,87 @@ def test_no_module_asks_for_digits_that_are_no_numbers() -> None:
     for name in ("planner", "solvers", "models_db", "hardware_db", "strict_yaml"):
         for module in (Path(__file__).parents[2] / name).rglob("*.py"):
             assert ".isdigit()" not in module.read_text(encoding="utf-8"), module
+
+
+OF_PYTHON_2 = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2L, 2L), }".ljust(118)
+ADVISED: dict[str, tuple[bytes, tuple[str, ...], int]] = {
+    "an array of Python 2": (
+        b"\x93NUMPY\x01\x00v\x00" + OF_PYTHON_2 + (1.0 - np.eye(2)).tobytes(),
+        ("rack", "topology", "ring:2", "--traffic", "t.npy"), 0),
+    "a key of GraphML without a type": (
+        b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d" for="edge" '
+        b'attr.name="name"/><graph edgedefault="undirected"><node id="0"/><node id="1"/>'
+        b'<edge source="0" target="1"><data key="d">2</data></edge></graph></graphml>',
+        ("rack", "topology", "--graph", "g.graphml"), 0),
+    "an escape that is none": (
+        rb"0 1 {'li\nks': 2, 'pr\ice': 3.5}", ("rack", "topology", "--graph", "g.edgelist"), 0),
+    "an edge that is a list": (
+        b'{"nodes": [{"id": 0}, {"id": 1}], "edges": [[1, 2]]}',
+        ("rack", "topology", "--graph", "g.json"), 2),
+}  # fmt: skip
+
+
+@each("what", ADVISED)
+def test_a_library_warns_nobody_of_a_file(what: str, tmp_path: Path) -> None:
+    """Tests fail with any warning."""
+    content, (*words, name), code = ADVISED[what]
+    (tmp_path / name).write_bytes(content)
+    done = planner(*words, tmp_path / name)
+    assert (done.code, len(done.err.splitlines())) == (code, code == 2), done.err
+
+
+LOG = """ iteration 1/ 100 | elapsed time per iteration (ms): 901.0 | lm loss: 9.0 |
+ iteration 2/ 100 | elapsed time per iteration (ms): 902.0 | lm loss: WORD |
+ iteration 3/ 100 | elapsed time per iteration (ms): 903.0 | lm loss: 8.0 |
+"""
+
+
+@each("word", ["\u00b2", "9.,0", "9=.0", "9" * 5000])
+def test_a_loss_that_is_no_number(word: str) -> None:
+    """The line of its step counts, unless no program prints such a number."""
+    _, log = read_log(LOG.replace("WORD", word), "log")
+    assert len(log.steps) == (2 if len(word) > 100 else 3)
+
+
+@each("name", ["iteration 2", "global_step=2", "step: 2", "completed step: 2", "902.0"])
+def test_a_number_of_a_log_that_is_longer_than_python_reads(name: str) -> None:
+    text = LOG.replace("WORD", "9.0")
+    longer = text.replace(name, name.replace("2", "2" * 5000))
+    _, log = read_log(longer, "log")
+    assert len(log.steps) == (3 if longer == text else 2)
+
+
+def test_numbers_that_are_longer_than_python_reads(tmp_path: Path) -> None:
+    digits = "9" * 5000
+    log = tmp_path / "failures.csv"
+    log.write_text(f"start,end,chips,cause\n0,10,{digits},hardware\n", encoding="utf-8")
+    (line,) = refused("calibrate", "--failures", log, "-o", tmp_path / "site.yaml")
+    assert "is not a whole number from 1 up" in line
+    nccl = tmp_path / "log.txt"
+    text = (FILES / "all_reduce_perf.txt").read_text(encoding="utf-8")
+    nccl.write_text(re.sub(r"(?m)^(\s+)1048576\b", rf"\g<1>{digits}", text), encoding="utf-8")
+    lines = refused(
+        "calibrate", "--nccl", nccl, "--hardware", "h100-sxm5-80", "-o", tmp_path / "local.yaml"
+    )
+    assert "is more than any message" in lines[0]
+
+
+@each("axis", ["ici_tensor_parallelism", "dcn_data_parallelism"])
+def test_an_axis_of_maxtext_that_says_nothing(axis: str, tmp_path: Path) -> None:
+    job = ("--model", "llama3-8b", "--hardware", "tpu-v5p", "--chips", "8", "--json")
+    meshes = []
+    for line in ("", f"{axis}: []\n"):
+        path = tmp_path / "maxtext.yml"
+        path.write_text(f"base_config: base.yml\nmodel_name: llama3-8b\n{line}", encoding="utf-8")
+        meshes.append(planner("evaluate", "--from", "maxtext", path, *job).document["mesh"])
+    assert meshes[0] == meshes[1]
+
+
+def test_a_model_of_nanotron_without_heads(tmp_path: Path) -> None:
+    folder = tmp_path / "exported"
+    assert planner("export", PLAN, "--to", "nanotron", "--allow-lossy", "-o", folder).code == 0
+    path = folder / "nanotron.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r"(num_attention_heads: )\d+", r"\g<1>0", text), encoding="utf-8")
+    (line,) = refused("evaluate", "--from", "nanotron", path, "--hardware", "h100-sxm5-80")
+    assert "no model of the database has" in line

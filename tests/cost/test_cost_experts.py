@@ -19,6 +19,8 @@ from planner.cost.context import mesh_of, networks
 from planner.cost.kernels.compute import matmul_s
 from planner.cost.kernels.routing import busiest_rank, sent_once
 from planner.cost.kernels.shapes import Shapes, shapes_of
+from planner.cost.memory.tensors import layer_tensors
+from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, PlanTable
 
 
@@ -261,3 +263,14 @@ def test_other_grouped_products_are_fitted(chip: str, precision: str) -> None:
     constants = load_calibration()
     found = expert_constants(ExpertSoftware(), load_chip(chip), precision, constants)
     assert found["expert_efficiency"] == constants.value("moe.grouped.gemm_efficiency")
+
+
+def test_tensors_of_a_layer_with_experts_by_hand() -> None:
+    """Six bytes for each of a gated MLP, four of what experts read and give; one less in FP8."""
+    shapes, framework = _shapes("qwen3-30b-a3b"), FRAMEWORKS["megatron"]
+    for operand, gated, read in ((2.0, 6.0, 4.0), (1.0, 5.0, 3.0)):
+        one = layer_tensors(shapes, framework, np.ones((1, 1)), moe=True, operand=operand)
+        width = 8 * 768 / shapes.expert_groups if shapes.expert_groups > 1 else 8 * 768
+        assert one.width == width
+        assert one.routed == 8 * 2048
+        assert one.mlp == gated * width + read * 8 * 2048

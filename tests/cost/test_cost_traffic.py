@@ -46,6 +46,21 @@ def test_tensor_parallel_volume_by_hand() -> None:
     assert math.isclose(full, 1.5 * expected, rel_tol=1e-12)
 
 
+@each(("batch", "interleave"), [(8, 1), (16, 1), (16, 2)])
+def test_seconds_of_sends_between_stages_by_hand(batch: int, interleave: int) -> None:
+    """Two messages of 2 T h bytes for each micro-batch and chunk, hidden or not."""
+    case = case_of("llama3-8b", layers=8, batch=batch, framework="megatron")
+    plan = Plan(pp=2, tp=2, sharding="ddp", interleave=interleave)
+    plans = PlanTable.from_plans([plan])
+    model = case.model
+    net = networks(model, mesh_of(plans))["pp"]
+    one = float(np.squeeze(net.send_s(np.array([[2 * 4096 * 4096 / 2]]))))
+    found = case.run([plan])
+    seconds = float(found.communication_s["pipeline_transfer"][0])
+    assert math.isclose(seconds, batch * interleave * 2 * one, rel_tol=1e-12)
+    assert found.time_parts["pipeline_transfer"][0] <= seconds < found.step_time_s[0]
+
+
 @each("name", ["gpt3-1.3b", "gemma2-9b"])
 def test_a_tied_table_is_reduced_once(name: str) -> None:
     """On one stage the head is the embedding: its gradients are one buffer."""

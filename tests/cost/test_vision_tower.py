@@ -1,6 +1,7 @@
 """A vision tower on the first stage: FLOP, parameters, memory and time, by hand."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +10,12 @@ from support.jobs import TOWER, cost_model, dense_model, with_images
 from models_db import load_model
 from planner.base.errors import InputError
 from planner.cost.columns import columns_of
+from planner.cost.communication.data_parallel import exposed_s
 from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, memory_table
 from planner.cost.facts import plan_facts
+from planner.cost.step import exposed_reduction_s
 from planner.cost.vision.activations import bytes_per_image, first_chunk_in_flight
 from planner.cost.vision.seconds import tower_s
 from planner.cost.vision.tower import flop_per_image, images_on_chip, tower_parameters
@@ -117,6 +120,21 @@ def test_its_time_is_on_the_first_stage_and_in_the_parts() -> None:
     kept = evaluate_table(small(30, "none"), PlanTable.from_plans([plan]))
     assert kept.step_time_s[0] < costs.step_time_s[0]
     assert kept.memory_per_chip_bytes[0] > costs.memory_per_chip_bytes[0]
+
+
+def test_its_backward_pass_hides_reductions_of_the_first_stage() -> None:
+    """As the head's does those of the last; two stages, of which only one has a tower."""
+    a = cost_model(dense_model(8, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=16).assumptions
+    first, last = np.array([[True, False]]), np.array([[False, True]])
+    stage = SimpleNamespace(
+        sum_layers=lambda _: np.array([[3.0, 3.0]]), first=first, last=last,
+        collective=np.array([[9.0, 9.0]]),
+    )  # fmt: skip
+    for tower, hidden in ((2.0, [[5.0, 4.0]]), (0.0, [[3.0, 4.0]])):
+        ends = SimpleNamespace(tower_backward=np.array([[tower]]), head_backward=np.array([[1.0]]))
+        found = exposed_reduction_s(a, stage, SimpleNamespace(ends=ends))  # type: ignore[arg-type]
+        assert found.tolist() == exposed_s(a, stage.collective, np.array(hidden)).tolist()
+    assert exposed_s(a, 9.0, 5.0) < exposed_s(a, 9.0, 3.0)
 
 
 def test_its_time_is_printed_by_cause() -> None:

@@ -20,6 +20,7 @@ from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.search.driver import Driver, Found
 from planner.search.machines import joint
+from planner.search.machines.machines import candidate_of
 from planner.search.oracle.oracle import mesh_problem
 from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.factored_cpsat import front
@@ -253,3 +254,15 @@ def test_time_that_ends_before_the_front_begins_leaves_the_best_plan_on_it(
     assert [plan.machine for plan in found.front] == [found.best.machine]
     assert not found.front.complete
     assert "incomplete" in found.front.note
+
+
+@pytest.mark.parametrize(
+    ("asked", "most", "limited"),
+    [({"total_pes": 528}, 4, "total-pes"), ({"chips_at_most": 8}, 8, "chips")],
+)
+def test_what_ends_the_chip_counts_of_a_machine_is_named(
+    asked: dict[str, Any], most: int, limited: str
+) -> None:
+    request = request_from({**BASE, "pes": 132, **asked})
+    candidate = candidate_of(request, resolve(request, chips=1))
+    assert (candidate.counts[-1], candidate.limited_by) == (most, limited)

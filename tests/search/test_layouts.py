@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.cases import each
 from support.jobs import cost_model, dense_model, moe_model
 
 import planner
@@ -21,6 +22,7 @@ from planner.question.options import SpaceOptions
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.oracle.oracle import mesh_problem
+from planner.search.placements import patterns as listed
 from planner.search.placements.layouts import torus_of
 from planner.search.placements.patterns import layouts_of, patterns, unbeaten
 from planner.search.uniform.bounds import PartialPlanBounds
@@ -271,3 +273,25 @@ def test_jax_has_no_rule_against_layouts() -> None:
     for rule in applicable(model.framework):
         if rule.name == "placement-offered":
             assert rule.holds(model, plans).all()
+
+
+@each(("closed", "group", "axes", "gap"), [
+    (True, "tp", {"tp": (8, 1)}, 0.5), (False, "tp", {"tp": (8, 1)}, 1.0),
+    (True, "tp", {"tp": (2, 4), "dp": (4, 1)}, 2.0),
+    (True, "dp", {"tp": (2, 4), "dp": (4, 1)}, 1.0),
+    (False, "tp", {"tp": (2, 4), "dp": (4, 1)}, 4.0), (True, "cp", {"tp": (8, 1)}, 0.0),
+    (True, "pp", {"pp": (8, 1)}, 1.0), (True, "pp", {"pp": (4, 2), "tp": (2, 1)}, 2.0),
+])  # fmt: skip
+def test_gaps_of_groups_by_hand(
+    *, closed: bool, group: str, axes: dict[str, tuple[int, int]], gap: float
+) -> None:
+    """Chips between neighbours, half of it where the group goes round a ring; of pp never half."""
+    every = patterns(8)
+    wanted = [axes.get(axis, (1, 1)) for axis in AXES]
+    (row,) = np.flatnonzero(
+        (every.size == [size for size, _ in wanted]).all(axis=1)
+        & (every.stride == [stride for _, stride in wanted]).all(axis=1)
+    )
+    groups = [*listed._GROUPS, ("pp",)]
+    found = listed._gaps(every, 8, closed, 1, 1)[row, groups.index((group,))]
+    assert found == gap

@@ -13,6 +13,7 @@ from planner.plan import RECOMPUTES
 from planner.question.options import SpaceOptions
 from planner.schedules import BUILT_IN, code_of_schedule, schedule_of
 from planner.schedules.zb_v import SCHEDULE
+from planner.search.uniform import mesh_memory
 from planner.search.uniform.mesh_memory import lean_pipelines, mesh_bytes
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
 from planner.search.uniform.space import Space, cross_choices, cross_partial_plans
@@ -93,3 +94,14 @@ def test_a_schedule_whose_chunks_are_listed_stands_for_itself(
         assert np.all(least[here.mesh_id] <= memory_table(model, here.plans).peak)
         compared += int((here.plans.schedule == code_of_schedule("zb-v")).sum())
     assert compared > 0
+
+
+def test_the_bound_is_below_what_it_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a rounding, which another order of the same sum may take away."""
+    cases = [(model, space.meshes) for model, space, _ in spaces(4, 7500)]
+    kept = [least_of_meshes(model, meshes, 0, offload=False) for model, meshes in cases]
+    monkeypatch.setattr(mesh_memory, "ROUNDED_DOWN", 1.0)
+    for (model, meshes), least in zip(cases, kept, strict=True):
+        exact = least_of_meshes(model, meshes, 0, offload=False)
+        assert np.all(least < exact)
+        np.testing.assert_allclose(least, exact, rtol=1e-6)

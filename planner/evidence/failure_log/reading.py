@@ -25,7 +25,7 @@ from planner.evidence.csvfile import Line, missing_columns, read, unused_columns
 
 COLUMNS = ("start", "end", "chips", "cause")
 NO_FAILURE = ("", "planned", "completed")
-_MOST_CHIPS = 10**9
+_MOST_CHIPS, _DIGITS = 10**9, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +83,11 @@ def _stretch(line: Line) -> Stretch:
     if not seconds > 0.0:
         raise InputError(f"end: {shown(cells['end'])} is not after {shown(cells['start'])}")
     chips = cells["chips"].replace(",", "")
-    if not chips.isdecimal() or not 1 <= int(chips) <= _MOST_CHIPS:
+    if not chips.isdecimal() or not 1 <= int(chips[:_DIGITS]) <= _MOST_CHIPS:
         raise InputError(f"chips: {shown(cells['chips'])} is not a whole number from 1 up")
     cause = cells["cause"].lower()
     return Stretch(
-        chips=int(chips), seconds=seconds, cause="" if cause in NO_FAILURE else cause
+        chips=int(chips[:_DIGITS]), seconds=seconds, cause="" if cause in NO_FAILURE else cause
     )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ _COMPRESSED = {
 """The first bytes of compressed files: of which kind, and what unpacks them."""
 _HEAD = 4096
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ENDLESS = re.compile(r"\d(?:,?\d){639}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,8 +336,11 @@ def text_in(content: bytes, label: str) -> str:
 
 
 def plain_lines(text: str) -> list[str]:
-    """The lines of a log without the colours of terminals."""
-    return _COLOUR.sub("", text).splitlines()
+    """The lines of a log without the colours of terminals.
+
+    Those with a number of more digits than Python reads whatever its settings are left out.
+    """
+    return [line for line in _COLOUR.sub("", text).splitlines() if not _ENDLESS.search(line)]
 
 
 def ran_out(text: str) -> bool:

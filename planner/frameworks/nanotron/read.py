@@ -94,7 +94,7 @@ def _dimensions(launch: LaunchSettings) -> dict[str, Any]:
         experts.setdefault("moe.expert_hidden", found.pop("mlp.hidden", 0))
         found.pop("mlp.hidden", None)
     found |= experts or {"moe.experts": 0}
-    if "heads" in found and "hidden" in found:
+    if found.get("heads") and "hidden" in found:  # 0: it says none, which is noted
         found.setdefault("kv_heads", found["heads"])
         found["head_dim"] = found["hidden"] // found["heads"]
     tied = launch.choice(f"{start}tie_word_embeddings", "false", _TRUTH)

@@ -33,7 +33,7 @@ from pydantic import (
 
 from planner.base.errors import InputError
 from planner.base.fields import refusal
-from planner.base.files import read_text, read_yaml_text
+from planner.base.files import read_text, read_yaml_text, without_advice
 from planner.base.jsonfile import RefusedError, whole
 from planner.base.messages import LONGEST_NUMBER, Origin, mistakes, printable, shown
 from planner.network.topology.graphs import MOST_NODES
@@ -194,7 +194,7 @@ def _node_link(path: Path) -> nx.Graph:
             graph.add_edge(edge["source"], edge["target"], **figures)
     except RefusedError as error:
         raise InputError(f"graph: {path}: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"graph: {path}: is no node-link JSON of networkx") from error
     return graph
 
@@ -208,7 +208,8 @@ def _graphml(path: Path) -> nx.Graph:
     if "<!ENTITY" in text:
         raise InputError(f"graph: {path}: entities are not used here")
     try:
-        graph: nx.Graph = nx.parse_graphml(text)
+        with without_advice():
+            graph: nx.Graph = nx.parse_graphml(text)
     except (nx.NetworkXError, ParseError, ValueError, KeyError, IndexError) as error:
         raise InputError(f"graph: {path}: is no GraphML") from error
     return graph
@@ -222,7 +223,8 @@ def _lines(parser: str, words: str) -> Callable[[Path], nx.Graph]:
 
         text = read_text(path)
         try:
-            graph: nx.Graph = getattr(nx, parser)(text.splitlines())
+            with without_advice():
+                graph: nx.Graph = getattr(nx, parser)(text.splitlines())
         except (nx.NetworkXError, *_BAD_LINES) as error:
             raise InputError(f"graph: {path}: is no {words}") from error
         return graph

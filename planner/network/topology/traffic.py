@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
-from planner.base.files import read_bytes, read_text, read_yaml
+from planner.base.files import read_bytes, read_text, read_yaml, without_advice
 from planner.base.messages import not_one_of, one_line, shown
 from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.wiring import Wiring
@@ -178,7 +178,8 @@ def _npy(path: Path, wiring: Wiring) -> FloatArray:
         _check_size(shape, path, wiring.chips)
         if dtype.kind in _NUMBERS:
             file.seek(0)
-            array = npy.read_array(file, allow_pickle=False, max_header_size=_MOST_HEADER)
+            with without_advice():
+                array = npy.read_array(file, allow_pickle=False, max_header_size=_MOST_HEADER)
             return np.asarray(array, np.float64)
     except _BAD_ARRAYS as error:
         raise _no_array(path) from error
@@ -192,7 +193,8 @@ def _no_array(path: Path) -> InputError:
 def _npy_header(file: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
     """Shape and type that the header of an array claims."""
     read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-    shape, _, dtype = read[npy.read_magic(file)](file, max_header_size=_MOST_HEADER)
+    with without_advice():
+        shape, _, dtype = read[npy.read_magic(file)](file, max_header_size=_MOST_HEADER)
     return shape, dtype
 
 

@@ -29,6 +29,7 @@ COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendre
 """Tests that can be used; each is the name of its program without `_perf`."""
 _OTHERS = ("broadcast", "reduce", "gather", "scatter", "hypercube", "alltoallv", "bisection")
 _LEAST_BYTES = 1024  # training sends no smaller messages
+_MOST_DIGITS = 20
 _PREFIX = re.compile(r"^\s*(?:\[\d+,\d+\]<std(?:out|err)>:\s?|\d+: )")
 _RANK = re.compile(
     r"#\s+Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+\d+\s+\[\S+\]\s+(.*)"
@@ -199,6 +200,8 @@ def _time(
     Raises:
         InputError: The line is cut off or its figures are impossible.
     """
+    if len(cells[0]) > _MOST_DIGITS:
+        raise InputError(f"size: {shown(cells[0])} is more than any message")
     size = int(cells[0])
     if size < _LEAST_BYTES:
         return None

@@ -69,11 +69,11 @@ def slices_in(text: str, name: str, launch: LaunchSettings) -> Slices:
 
 
 def _sizes(launch: LaunchSettings, kind: str) -> list[int] | None:
-    """Sizes of the axes that are given; None where one of them is open."""
-    found = [values[-1] for name, values in launch.values.items() if name.startswith(f"{kind}_")]
-    if any(not text.isdecimal() for text in found):
+    """Sizes of the axes that are given; None where one of them is open, or says nothing."""
+    found = [values for name, values in launch.values.items() if name.startswith(f"{kind}_")]
+    if not all(values and values[-1].isdecimal() for values in found):
         return None
-    return [int(text[:9]) for text in found]
+    return [int(values[-1][:9]) for values in found]
 
 
 def _known(launch: LaunchSettings, kind: str) -> int | None:
@@ -90,7 +90,7 @@ def _least(launch: LaunchSettings) -> int:
     found = [
         int(values[-1][:9])
         for name, values in launch.values.items()
-        if name.startswith("ici_") and values[-1].isdecimal()
+        if name.startswith("ici_") and values and values[-1].isdecimal()
     ]
     product = prod(size for size in found if size)
     return max(NODE, product)
