@@ -83,13 +83,10 @@ def _schedules(request: Request, model: CostModel, pp: int) -> list[str]:
     if pp == 1:
         return ["1f1b"] if wanted(request, "schedule", [code_of_schedule("1f1b")]) else []
     known = [name for name in model.framework.schedules if name != "interleaved"]
-    return [
-        name
-        for name in known
-        if schedule_of(name).uneven
-        and not schedule_of(name).bidirectional
-        and wanted(request, "schedule", [code_of_schedule(name)])
-    ]
+    found = [name for name in known if wanted(request, "schedule", [code_of_schedule(name)])]
+    if any(schedule_of(name).bidirectional for name in found):
+        raise TooManyError  # pairs of stages, which are not listed here: another question is drawn
+    return [name for name in found if schedule_of(name).uneven]
 
 
 def _choices(
