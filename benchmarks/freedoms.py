@@ -1,13 +1,15 @@
 """What more freedom gains: ten jobs before and after it, and at most where none is built.
 
     python benchmarks/freedoms.py
+    python benchmarks/freedoms.py --only folding
     python benchmarks/freedoms.py --job llama3-70b
+    python benchmarks/freedoms.py --write docs/uneven/freedoms.md
 
 A freedom that is there is switched on: the gain is of the proved fastest plan of both spaces. Of
-those that are not there the gain is at most that of a relaxation. With memory without end no plan
-gains from keeping less of it. So whatever recomputes parts of layers, offloads stage by stage or
-shards kinds of parameters apart gains no more, where it sends and computes as much. A freedom is
-worth building where three jobs or more gain above 1 %. CPU seconds are those of both searches
+those that are not there the gain is at most that of a relaxation (`relaxations`), over the best
+plan of all that is there for the job; where time ends before its proof, that of the bound by then.
+A freedom is worth building where three jobs or more gain above 1 % and some framework can be told
+it; a bound above 1 % says only that it is not excluded. CPU seconds are those of both searches
 against those of the first.
 """
 
@@ -15,24 +17,136 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
-from math import isnan
-from typing import Any
+from dataclasses import dataclass, field, replace
+from math import inf, isnan, nan
+from pathlib import Path
 
 import measuring
+import pages
+from jobs import BenchmarkJob
 from measuring import Cell, Report, Table
-from uneven import FREEDOMS, QUICK
-from uneven_jobs import Asked, gain, said, timed
+from relaxations import (
+    each_group_alone,
+    recomputed_for_nothing,
+    spread_ends_s,
+    without_ends,
+    without_memory,
+)
+from uneven import FREEDOMS, QUICK, job_of
+from uneven_jobs import Asked, Timed, gain, said, timed
 
 from planner.plan import FULL, NO_RECOMPUTE
+from planner.question.options import SpaceOptions
 from planner.search.driver import Driver
-from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
 _WORTH = 1.0
 """Percent."""
+_WHOLE = {"recompute": frozenset({NO_RECOMPUTE, FULL})}
+_SHARED = {"etp": frozenset({1, 2, 4, 8})}
+
+
+@dataclass(slots=True)
+class Searches:
+    """The searches of one job; each is done once, and told with what it took.
+
+    Attributes:
+        asked: The job.
+        done: Name to seconds of the fastest plan, and to what finding it took.
+    """
+
+    asked: Asked
+    done: dict[str, tuple[float, Timed]] = field(default_factory=dict)
+
+    def once(self, name: str, search: Callable[[], float]) -> float:
+        """What a search finds: inf where nothing fits, nan where time ended before the proof."""
+        if name not in self.done:
+            self.done[name] = timed(search)
+            seconds, spent = self.done[name]
+            said(f"  {name}: {seconds:.6g} s, CPU {spent.cpu_s:.1f} s")
+        return self.done[name][0]
+
+    def uniform(self, **options: object) -> float:
+        """Of plans whose stages are alike, with other options of the space."""
+        words = ", ".join(f"{name} {value}" for name, value in options.items())
+        changed = replace(self.asked.options, clocks=False, **options)
+        return self.once(
+            f"uniform {words}", lambda: _uniform_s(replace(self.asked, options=changed))
+        )
+
+    def uneven(self) -> float:
+        """Of plans whose stages may differ."""
+        return self.once("uneven", lambda: _uneven_s(self.asked))
+
+    def today(self) -> float:
+        """Of all that is searched without being asked for more."""
+        return least(self.uniform(), self.uneven())
+
+
+def least(*seconds: float) -> float:
+    """The least; nan where one is not proved."""
+    return nan if any(map(isnan, seconds)) else min(seconds)
+
+
+def _uniform_s(asked: Asked) -> float:
+    space = UniformSpace(model=asked.model, options=asked.options, limits=asked.limits)
+    return float(Driver().run(space.on(asked.job.chips)).points[:, 0].min(initial=inf))
+
+
+def _uneven_s(asked: Asked, options: SpaceOptions | None = None, *, bound: bool = False) -> float:
+    """Seconds of the best, nan where it is not proved; of a relaxation what none is below."""
+    plain = replace(options or asked.options, clocks=False)
+    known = replace(asked, options=plain).uniform()
+    found = asked.fastest(known, plain)
+    if bound and len(found.points):
+        return float(found.bound[0])
+    if found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        return nan
+    return float(found.points[:, 0].min(initial=inf))
+
+
+def any_interleave(of: Searches) -> float:
+    """Interleaves that do not divide the layers are asked for."""
+    most = of.asked.model.job.model.layers + 2
+    fixed = {**of.asked.options.fixed, "interleave": frozenset(range(1, most))}
+    options = replace(of.asked.options, fixed=fixed)
+    return of.once("uneven, any interleave", lambda: _uneven_s(of.asked, options))
+
+
+def free_recomputation(of: Searches) -> float:
+    """Nothing is computed again, and kept is what full recomputation keeps."""
+
+    def search() -> float:
+        with recomputed_for_nothing():
+            return _uneven_s(of.asked, bound=True)
+
+    return of.once("uneven, recomputation for nothing", search)
+
+
+def no_memory(of: Searches) -> float:
+    """Memory has no end."""
+    endless = without_memory(of.asked)
+    return of.once("uneven, memory without end", lambda: _uneven_s(endless, bound=True))
+
+
+def best_placed(of: Searches) -> float:
+    """Every group lies as if it were alone, or in any order."""
+
+    def search() -> float:
+        with each_group_alone():
+            return _uneven_s(of.asked, bound=True)
+
+    return least(of.once("uneven, each group alone", search), of.uniform(all_orders=True))
+
+
+def spread_ends(of: Searches) -> float:
+    """Embedding and head are shared out evenly over all stages at no cost."""
+
+    def search() -> float:
+        return _uneven_s(without_ends(of.asked), bound=True) + spread_ends_s(of.asked)
+
+    return of.once("uneven, ends spread", search)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,124 +156,200 @@ class Freedom:
     Attributes:
         name: What may differ.
         today: What the space holds.
+        told: What can be told it.
         before, after: Seconds of the best plan without and with it.
         most: Whether `after` is a bound of what could be built.
     """
 
     name: str
     today: str
-    before: Callable[[Asked], float]
-    after: Callable[[Asked], float]
+    told: str
+    before: Callable[[Searches], float]
+    after: Callable[[Searches], float]
     most: bool = False
 
 
-def fastest_s(asked: Asked) -> float:
-    """Of uniform plans."""
-    space = UniformSpace(
-        model=asked.model, options=replace(asked.options, clocks=False), limits=asked.limits
-    )
-    return float(Driver().run(space.on(asked.job.chips)).points[:, 0].min(initial=float("inf")))
-
-
-def of(**options: Any) -> Callable[[Asked], float]:
-    """Seconds with other options of the space."""
-
-    def seconds(asked: Asked) -> float:
-        return fastest_s(replace(asked, options=replace(asked.options, **options)))
-
-    return seconds
-
-
-def without_memory(asked: Asked) -> float:
-    """Seconds where memory has no end."""
-    return fastest_s(replace(asked, limits=Limits(memory_bytes=1e18, host_bytes=1e18)))
-
-
-def uneven_s(asked: Asked) -> float:
-    """Seconds where the stages of a pipeline may differ; nan where time ended before the proof."""
-    found = asked.fastest(asked.uniform(), replace(asked.options, clocks=False))
-    if found.status is not Status.OPTIMAL:
-        return float("nan")
-    return float(found.points[:, 0].min(initial=float("inf")))
-
-
-_WHOLE = {"recompute": frozenset({NO_RECOMPUTE, FULL})}
 ROWS = (
+    Freedom(
+        name="layers, recomputed layers and sharding per stage, interleaved or not, of two kinds",
+        today="in with --layout uneven; interleaved in nearly equal chunks",
+        told="Megatron-LM: layers",
+        before=Searches.uniform,
+        after=Searches.uneven,
+    ),
+    Freedom(
+        name="interleaves that do not divide the layers",
+        today="in with --fix interleave",
+        told="Megatron-LM",
+        before=Searches.today,
+        after=any_interleave,
+    ),
     Freedom(
         name="attention recomputed alone",
         today="in: one of none, selective, full",
-        before=of(fixed=_WHOLE),
-        after=fastest_s,
+        told="Megatron-LM, torchtitan",
+        before=lambda of: of.uniform(fixed=_WHOLE),
+        after=Searches.uniform,
     ),
     Freedom(
-        name="layers, recomputation, sharding per stage",
-        today="in with --layout uneven: layers by number",
-        before=fastest_s,
-        after=uneven_s,
-    ),
-    Freedom(
-        name="any order of the axes over the levels",
-        today="in with --placement all, symmetric ones once",
-        before=fastest_s,
-        after=of(all_orders=True),
+        name="recomputation per module and stage",
+        today="out but for numbers of layers; keeps what full keeps, computes nothing again",
+        told="Megatron-LM: modules, alike on all stages",
+        before=Searches.today,
+        after=free_recomputation,
+        most=True,
     ),
     Freedom(
         name="offload to the host",
         today="in with --offload: one for all stages",
-        before=fastest_s,
-        after=of(offload=True),
+        told="Megatron-LM, torchtitan, DeepSpeed",
+        before=Searches.uniform,
+        after=lambda of: of.uniform(offload=True),
     ),
     Freedom(
-        name="recomputation per module, offload per stage, sharding per kind of parameter",
-        today="out; what memory without end gains",
-        before=fastest_s,
-        after=without_memory,
+        name="offload per stage",
+        today="out; memory without end",
+        told="none",
+        before=lambda of: least(of.today(), of.uniform(offload=True)),
+        after=no_memory,
+        most=True,
+    ),
+    Freedom(
+        name="sharding per kind of parameter",
+        today="out, in per stage; memory without end, sent as today",
+        told="none",
+        before=Searches.today,
+        after=no_memory,
+        most=True,
+    ),
+    Freedom(
+        name="any order of the axes over the levels",
+        today="in with --placement all, symmetric ones once",
+        told="Megatron-LM: two orders",
+        before=Searches.uniform,
+        after=lambda of: of.uniform(all_orders=True),
+    ),
+    Freedom(
+        name="axes in parts over the levels, other orders on uneven groups",
+        today="out but on a torus; each group as if alone",
+        told="none",
+        before=Searches.today,
+        after=best_placed,
+        most=True,
+    ),
+    Freedom(
+        name="vocabulary parallel over the stages",
+        today="out; embedding and head spread evenly at no cost",
+        told="none",
+        before=Searches.today,
+        after=spread_ends,
         most=True,
     ),
 )
 
 
-def measured(jobs: list[Asked]) -> Report:
-    """Both tables."""
-    report = Report(name="freedoms")
-    by_job: list[dict[str, Cell]] = [{"job": asked.job.title} for asked in jobs]
-    rows: list[dict[str, Cell]] = []
-    for number, row in enumerate(ROWS, 1):
-        gains, spent = [], [0.0, 0.0]
-        for asked, cells in zip(jobs, by_job, strict=True):
-            before, first = timed(partial(row.before, asked))
-            after, then = timed(partial(row.after, asked))
-            gains.append(gain(before, after) if before < float("inf") else 100.0)
-            cells[f"{number}, %"] = None if isnan(gains[-1]) else gains[-1]
-            spent = [spent[0] + first.cpu_s, spent[1] + then.cpu_s]
-            said(f"{row.name}: {asked.job.title}: {gains[-1]:.3g} %")
-        rows.append(
-            {
-                "": number,
-                "freedom": row.name,
-                "today": row.today,
-                "jobs above 1 %": sum(one > _WORTH for one in gains),
-                "proved jobs": sum(not isnan(one) for one in gains),
-                "most, %": max((one for one in gains if not isnan(one)), default=0.0),
-                "a bound": row.most,
-                "CPU, times": (spent[0] + spent[1]) / max(spent[0], 1e-9),
-            }
-        )
-    report.tables += [Table(title="Freedoms", rows=rows), Table(title="By job", rows=by_job)]
-    report.notes.append("100 %: nothing fits without it.")
-    return report
+FOLDING = (
+    Freedom(
+        name="experts with a tensor parallelism of their own (folding)",
+        today="in with --fix etp=1,2,4,8; ep is folded over tp, cp and data ranks always",
+        told="Megatron-LM",
+        before=Searches.uniform,
+        after=lambda of: of.uniform(fixed=_SHARED),
+    ),
+)
+EXPERTS = (
+    replace(job_of("deepseek-v3", "h800-pod", 2048, 15360, 4096), framework="megatron"),
+    job_of("mixtral-8x7b", "dgx-h100-ndr", 64, 256, 4096),
+    job_of("mixtral-8x7b", "dgx-h100-ndr", 128, 512, 4096),
+    job_of("mixtral-8x22b", "dgx-h100-ndr", 128, 512, 4096),
+    job_of("mixtral-8x22b", "dgx-h100-ndr", 256, 256, 4096),
+    job_of("qwen3-30b-a3b", "dgx-h100-ndr", 64, 512, 4096),
+    job_of("qwen3-235b-a22b", "dgx-h100-ndr", 256, 1024, 4096),
+    job_of("llama4-scout", "dgx-h100-ndr", 256, 1024, 8192),
+    job_of("llama4-maverick", "dgx-h100-ndr", 512, 1024, 8192),
+    job_of("gpt-oss-120b", "dgx-h100-ndr", 128, 512, 8192),
+)
+PARTS = {"freedoms": (ROWS, FREEDOMS), "folding": (FOLDING, EXPERTS)}
+
+
+def measured(freedoms: tuple[Freedom, ...], jobs: list[Searches]) -> list[Table]:
+    """The table of freedoms, and that of each job."""
+    by_job: list[dict[str, Cell]] = [{"job": of.asked.job.title} for of in jobs]
+    gains: list[list[float]] = [[] for _ in freedoms]
+    spent = [[0.0, 0.0] for _ in freedoms]
+    for of, cells in zip(jobs, by_job, strict=True):
+        said(of.asked.job.title)
+        for at, row in enumerate(freedoms):
+            gained, first, then = _gain(of, row)
+            gains[at].append(gained)
+            cells[f"{at + 1}, %"] = None if isnan(gained) else gained
+            spent[at] = [spent[at][0] + first, spent[at][1] + then]
+    rows = [_cells(at, row, gains[at], spent[at]) for at, row in enumerate(freedoms)]
+    return [Table(title="Freedoms", rows=rows), Table(title="Gain of each job", rows=by_job)]
+
+
+def _gain(of: Searches, row: Freedom) -> tuple[float, float, float]:
+    """Percent, and the CPU seconds of what is searched before and of what is then."""
+    before = row.before(of)
+    known = _cpu_s(of)
+    after = row.after(of)
+    gained = gain(before, min(before, after)) if before < inf else 0.0 if after == inf else 100.0
+    return nan if isnan(after) else gained, known, _cpu_s(of) - known
+
+
+def _cpu_s(of: Searches) -> float:
+    return sum(spent.cpu_s for _, spent in of.done.values())
+
+
+def _cells(at: int, row: Freedom, gains: list[float], spent: list[float]) -> dict[str, Cell]:
+    proved = [one for one in gains if not isnan(one)]
+    return {
+        "": at + 1,
+        "freedom": row.name,
+        "today": row.today,
+        "can be told": row.told,
+        "a bound": row.most,
+        "jobs above 1 %": sum(one > _WORTH for one in proved),
+        "proved jobs": len(proved),
+        "most, %": max(proved, default=0.0),
+        "CPU, times": sum(spent) / max(spent[0], 1e-9),
+    }
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measures and prints, or writes."""
     parser = measuring.parser(__doc__ or "", quick=True)
     parser.add_argument("--job", help="only jobs with this in their title")
     parser.add_argument("--seconds", type=float, default=600.0, help="per uneven search, at most")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="e.g. docs/uneven/freedoms.md")
+    parser.add_argument("--only", choices=sorted(PARTS), help="one part")
     options: argparse.Namespace = parser.parse_args()
-    chosen = [job for job in FREEDOMS if options.job is None or options.job in job.title]
-    jobs = [Asked.of(job, options.seconds) for job in (QUICK if options.quick else chosen)]
-    measuring.require(bool(jobs), f"no job has {options.job!r} in its title")
-    measuring.show(measured(jobs), options)
+    report, words = Report(name="freedoms"), pages.measured_on()
+    names = list(PARTS) if options.only is None else [options.only]
+    if options.write is not None:
+        measuring.require(options.job is None, "--write takes all jobs, so no --job")
+        for name in names:
+            pages.parted(options.write, name)
+    for name in names:
+        tables = part(name, options)
+        report.tables += tables
+        if options.write is not None:
+            pages.put_report(options.write, name, words, Report(name=name, tables=tables))
+    if options.write is None:
+        measuring.require(bool(report.tables), f"no job has {options.job!r} in its title")
+        measuring.show(report, options)
+
+
+def part(name: str, options: argparse.Namespace) -> list[Table]:
+    """The tables of a part; none where no job of it is asked for."""
+    freedoms, every = PARTS[name]
+    jobs = [job for job in every if options.job is None or options.job in job.title]
+    found = _searches(QUICK if options.quick else tuple(jobs), options.seconds)
+    return measured(freedoms, found) if found else []
+
+
+def _searches(jobs: tuple[BenchmarkJob, ...], most_s: float) -> list[Searches]:
+    return [Searches(Asked.of(job, most_s)) for job in jobs]
 
 
 if __name__ == "__main__":

@@ -30,14 +30,14 @@ _GPT3 = BenchmarkJob(
 )
 
 
-def _job(model: str, hardware: str, chips: int, sequences: int, seq_len: int) -> BenchmarkJob:
+def job_of(model: str, hardware: str, chips: int, sequences: int, seq_len: int) -> BenchmarkJob:
     return BenchmarkJob(
         model=model, hardware=hardware, chips=chips, sequences=sequences, seq_len=seq_len
     )
 
 
 def _of_405b(chips: int, sequences: int) -> BenchmarkJob:
-    return _job("llama3.1-405b", "dgx-h100-ndr", chips, sequences, 8192)
+    return job_of("llama3.1-405b", "dgx-h100-ndr", chips, sequences, 8192)
 
 
 _H800 = BenchmarkJob(
@@ -62,14 +62,14 @@ FREEDOMS = (
     _of_405b(512, 512),
     _of_405b(256, 256),
     _GPT3,
-    _job("gpt3-175b", "dgx-a100-80-hdr", 256, 1536, 2048),
+    job_of("gpt3-175b", "dgx-a100-80-hdr", 256, 1536, 2048),
     _H800,
-    _job("megatron-530b", "dgx-a100-80-hdr", 2240, 2240, 2048),
-    _job("llama3-70b", "dgx-h100-ndr", 64, 512, 8192),
-    _job("gemma2-27b", "dgx-h100-ndr", 128, 512, 8192),
-    _job("mixtral-8x22b", "dgx-h100-ndr", 128, 512, 4096),
+    job_of("megatron-530b", "dgx-a100-80-hdr", 2240, 2240, 2048),
+    job_of("llama3-70b", "dgx-h100-ndr", 64, 512, 8192),
+    job_of("gemma2-27b", "dgx-h100-ndr", 128, 512, 8192),
+    job_of("mixtral-8x22b", "dgx-h100-ndr", 128, 512, 4096),
 )
-QUICK = (_job("llama3-8b", "h100-sxm5-80", 8, 32, 2048),)
+QUICK = (job_of("llama3-8b", "h100-sxm5-80", 8, 32, 2048),)
 _STUDY = ((126, 16),)
 _STUDY_LIMITS = (1.01, 1.05, 1.1, 1.2)
 _QUICK_STUDY = ((32, 4),)

@@ -101,6 +101,22 @@ def uniform(rng: random.Random) -> Fields:
     return fields
 
 
+def experts(rng: random.Random) -> Fields:
+    """Of plans that may divide each expert over ranks of its own."""
+    fields = _shared(rng, _EXPERTS)
+    name, hardware = rng.choice(_EXPERTS), rng.choice(_HARDWARE[:3])
+    fields |= {"model": of_few_layers(name, rng.choice((2, 3))), "hardware": hardware}
+    fields["framework"] = rng.choice(("megatron", "megatron", "megatron-fp32-grads", "hai-llm"))
+    fields["chips"] = rng.choice((2, 3, 4, 4, 6, 8))
+    fields["objective"] = rng.choice(_OBJECTIVES[:3])
+    if rng.random() < 0.15:
+        fields["placement"] = "all"
+    _narrowed(rng, fields)
+    few = rng.sample([1, 2, 3, 4, 8], rng.choice((1, 2, 3)))
+    fields.setdefault("fix", {})["etp"] = [str(size) for size in sorted(few)]
+    return fields
+
+
 def machines(rng: random.Random) -> Fields:
     """Of machines, numbers of chips and plans together."""
     fields = _shared(rng, _DENSE)
@@ -159,6 +175,10 @@ def uneven(rng: random.Random) -> Fields:
     if fields["objective"] == "money":
         fields["price_per_chip_hour"] = 3.0
     fields["fix"] = {"interleave": ["1"]}
+    if rng.random() < 0.2:
+        fields |= {"model": of_few_layers("mixtral-8x7b", rng.randrange(2, 4))}
+        fields |= {"framework": "megatron", "hardware": "dgx-h200-ndr"}
+        fields["fix"]["etp"] = rng.choice((["2"], ["1", "2"], ["1", "2", "4"]))
     if rng.random() < 0.5:
         fields["fix"]["sharding"] = ["ddp"]
     if rng.random() < 0.5:
@@ -188,5 +208,11 @@ def pools(rng: random.Random) -> Fields:
     return fields
 
 
-DRAWS = {"uniform": uniform, "machines": machines, "uneven": uneven, "pools": pools}
+DRAWS = {
+    "uniform": uniform,
+    "experts": experts,
+    "machines": machines,
+    "uneven": uneven,
+    "pools": pools,
+}
 """By space."""

@@ -27,7 +27,7 @@ from planner.schedules import code_of_schedule, schedule_of
 AT_A_TIME = 50_000
 _AXES = ("tp", "cp", "fsdp", "dp", "pp")
 _COLUMNS = (
-    "tp", "cp", "pp", "dp", "fsdp", "ep", "micro_batch", "schedule", "interleave", "split",
+    "tp", "cp", "pp", "dp", "fsdp", "ep", "etp", "micro_batch", "schedule", "interleave", "split",
     "sharding", "sequence_parallel", "cp_mode", "recompute", "offload",
 )  # fmt: skip
 _COUNTED = ("even-counted", "front-counted")
@@ -35,7 +35,9 @@ Row = tuple[int, ...]
 
 
 def meshes(request: Request, model: CostModel, chips: int) -> Iterator[Row]:
-    """tp, cp, pp, dp, fsdp, ep of all meshes of so many chips."""
+    """tp, cp, pp, dp, fsdp, ep, etp of all meshes of so many chips."""
+    shared = wanted(request, "etp", divisors(model.shapes.expert_width or 1))
+    splits = shared if "etp" in request.fix else [1]
     experts = divisors(model.shapes.experts) if model.shapes.experts else [1]
     for tp, cp, pp, fsdp in product(divisors(chips), repeat=4):
         if chips % (tp * cp * pp * fsdp):
@@ -43,8 +45,8 @@ def meshes(request: Request, model: CostModel, chips: int) -> Iterator[Row]:
         dp = chips // (tp * cp * pp * fsdp)
         sizes = {"tp": tp, "cp": cp, "pp": pp, "dp": dp, "fsdp": fsdp}
         if all(wanted(request, name, [size]) for name, size in sizes.items()):
-            for ep in wanted(request, "ep", experts):
-                yield tp, cp, pp, dp, fsdp, ep
+            for ep, etp in product(wanted(request, "ep", experts), splits):
+                yield tp, cp, pp, dp, fsdp, ep, etp
 
 
 def _pipelines(request: Request, model: CostModel, pp: int) -> list[Row]:
@@ -84,7 +86,7 @@ def _choices(request: Request, model: CostModel, mesh: Row) -> list[Row]:
 def _rows(request: Request, model: CostModel, chips: int) -> Iterator[Row]:
     """All combinations."""
     for mesh in meshes(request, model, chips):
-        _, _, pp, dp, fsdp, _ = mesh
+        _, _, pp, dp, fsdp, _, _ = mesh
         if model.job.global_batch % (dp * fsdp):
             continue
         sizes = wanted(request, "micro_batch", divisors(model.job.global_batch // (dp * fsdp)))

@@ -9,7 +9,7 @@ from planner.answers.notes.caveats import caveats
 from planner.answers.notes.likely import spread_of
 from planner.answers.simulated import simulated_facts
 from planner.base.errors import InputError
-from planner.base.vocabulary import LAYOUTS
+from planner.base.vocabulary import LAYOUTS, MESH_AXES
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -127,8 +127,8 @@ def limits_on_given(request: Request) -> Limits:
 def options_of(request: Request, targets: tuple[Target, ...] = ()) -> SpaceOptions:
     """The space that a request asks for, of plans that targets can run."""
     axes = None if request.axes is None else frozenset(request.axes)
-    if axes is not None and (unknown := sorted(axes - {"tp", "cp", "pp", "dp", "fsdp", "ep"})):
-        raise InputError(f"axes: {unknown[0]!r} is not one of tp, cp, pp, dp, fsdp, ep")
+    if axes is not None and (unknown := sorted(axes - {*MESH_AXES})):
+        raise InputError(f"axes: {unknown[0]!r} is not one of {', '.join(MESH_AXES)}")
     return SpaceOptions(
         axes=axes,
         fixed={name: fixed_values(name, values) for name, values in request.fix.items()},

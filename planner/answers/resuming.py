@@ -59,7 +59,8 @@ def with_run_noted(
 
 def _kept_words(found: Resumed) -> str:
     form = found.checkpoint
-    names = [name for name in form.kept(found.plan) if name in found.kept]
+    spared = () if found.plan.etp > 1 else ("etp",)  # which is said where experts are divided
+    names = [name for name in form.kept(found.plan) if name in found.kept and name not in spared]
     kept = ", ".join(f"{name} {' or '.join(found.kept[name])}" for name in names)
     chips = f", and the {found.plan.chips} chips" if form.same_chips else ""
     return (
@@ -115,7 +116,7 @@ def _changes(old: Plan, new: Plan) -> Iterator[str]:
 
 def _flat(plan: Plan) -> dict[str, str]:
     """Every field of a plan by its name in files, as an answer shows it."""
-    found = {**plan.mesh, **plan_fields(plan)}
+    found = {**plan.mesh, "etp": plan.etp, **plan_fields(plan)}
     del found["mesh"]
     placed = [axis if plan.layout is None else f"{axis} {n}" for axis, n in plan.ranks if n > 1]
     stages = found.get("stages") or []

@@ -322,6 +322,7 @@ class FrameworkProfile:
         shardings: Data-parallel shardings it offers.
         orders: Orders of the mesh axes that its rank layout offers, innermost first; empty: any.
         lacks: Mesh axes that it does not have: they must be 1.
+        splits_experts: Whether experts may have a tensor parallelism of their own (etp).
         takes_lists: Whether it is given the layers of every stage as a list.
         recomputes_alike: What one setting of recomputation is for, in words.
         optimizers: Optimizers that its launches can name, keys of
@@ -377,6 +378,7 @@ class FrameworkProfile:
     shardings: tuple[str, ...] = ("ddp", "zero1", "zero2", "zero3")
     orders: tuple[tuple[str, ...], ...] = (DATA_INSIDE,)
     lacks: tuple[str, ...] = ()
+    splits_experts: bool = False
     takes_lists: bool = False
     recomputes_alike: str = "all layers"
     optimizers: tuple[str, ...] = (ADAM,)

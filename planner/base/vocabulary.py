@@ -6,7 +6,7 @@ shells reads them and must not wait for numpy.
 
 from __future__ import annotations
 
-MESH_AXES = ("tp", "cp", "pp", "dp", "fsdp", "ep")
+MESH_AXES = ("tp", "cp", "pp", "dp", "fsdp", "ep", "etp")
 SHARDINGS = ("ddp", "zero1", "zero2", "zero3")
 RECOMPUTES = ("none", "selective", "full")
 TOWER_RECOMPUTE = "full"

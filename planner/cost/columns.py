@@ -183,8 +183,7 @@ def micro_batches(model: CostModel, plans: PlanTable) -> FloatArray:
 
 def parameters_on_chip(model: CostModel, plans: PlanTable) -> LocalParameters:
     """Parameters per chip before data-parallel sharding, (n, 1) each."""
-    tp, ep = plans.tp[:, None], plans.ep[:, None]
-    return model.local_parameters(tp, ep)
+    return model.local_parameters(plans.tp[:, None], plans.expert_ranks[:, None])
 
 
 def stage_choices(plans: PlanTable, stages: StageClasses) -> tuple[IntArray, FloatArray]:

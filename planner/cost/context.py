@@ -157,11 +157,11 @@ class CostModel:
         share = self.job.batch_tokens / chips
         return replace(self, job=replace(self.job, seq_len=share, global_batch=chips))
 
-    def local_parameters(self, tp: IntArray, ep: IntArray) -> LocalParameters:
-        """Parameters per chip for arrays of tensor- and expert-parallel degrees."""
+    def local_parameters(self, tp: IntArray, expert_ranks: IntArray) -> LocalParameters:
+        """Parameters per chip for arrays of degrees: tp, and ep times etp."""
         if self.assumptions.mlp_blocks:
             return block_parameters(self.job.model, tp)
-        found = local_parameters(self.job.model, tp, ep, self.vocab_multiple)
+        found = local_parameters(self.job.model, tp, expert_ranks, self.vocab_multiple)
         if (tower := tower_of(self.job)) is None:
             return found
         every, gathered = tower_parameters(tower, self.job.model.hidden, tp)
@@ -188,6 +188,7 @@ def mesh_of(plans: PlanTable) -> Mesh:
         dp=plans.dp,
         pp=plans.pp,
         ep=plans.ep,
+        etp=plans.etp,
         order=plans.order,
         layouts=plans.layouts,
     )
@@ -199,7 +200,7 @@ def networks(model: CostModel, mesh: Mesh) -> dict[str, GroupCosts]:
     Plans may use different numbers of chips; each finds the network of its own size. Without
     experts their groups are never used; those of tp stand in.
     """
-    first, at = distinct([getattr(mesh, name) for name in ("order", "ep", *AXES)])
+    first, at = distinct([getattr(mesh, name) for name in ("order", "ep", "etp", *AXES)])
     few = mesh.take(first)
     counts, which = np.unique(few.chips, return_inverse=True)
     fabrics = [model.fabric(int(count)) for count in counts]

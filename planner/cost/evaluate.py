@@ -41,8 +41,8 @@ from planner.cost.vision.activations import tower_bytes
 from planner.objectives import RunCosts
 from planner.plan import AXES, COLUMNS, PlanTable
 
-_PER_LAYER = ("tp", "cp", "ep", "sequence_parallel", "cp_mode", "recompute", "offload")
-_PER_STATE = (*AXES, "ep", "order", "sharding", "offload", "interleave", "split")
+_PER_LAYER = ("tp", "cp", "ep", "etp", "sequence_parallel", "cp_mode", "recompute", "offload")
+_PER_STATE = (*AXES, "ep", "etp", "order", "sharding", "offload", "interleave", "split")
 _HELD = tuple(name for name in COLUMNS if name not in {"order", "clock"})
 
 

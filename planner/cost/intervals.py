@@ -355,8 +355,8 @@ def error_covariance(
 
 def choices_of(plans: PlanTable) -> IntArray:
     """(n, k) choices in which plans of a job on the same chips may differ."""
-    columns = (plans.tp, plans.cp, plans.ep, plans.pp, plans.micro_batch, plans.interleave,
-               plans.sharding, plans.recompute)  # fmt: skip
+    columns = (plans.tp, plans.cp, plans.ep, plans.etp, plans.pp, plans.micro_batch,
+               plans.interleave, plans.sharding, plans.recompute)  # fmt: skip
     return np.stack(columns, axis=1)
 
 

@@ -52,6 +52,7 @@ def terms_of_layers(model: CostModel, x: Columns) -> tuple[LayerTerms, ...]:
             tp=x.plans.tp[:, None],
             cp=x.plans.cp[:, None],
             ep=x.plans.ep[:, None],
+            etp=x.plans.etp[:, None],
             micro_batch=x.plans.micro_batch[:, None],
             sequence_parallel=x.plans.sequence_parallel[:, None],
             cp_mode=x.plans.cp_mode[:, None],
@@ -74,6 +75,7 @@ def layer_columns(
     """The columns of `layer_terms`, with the bytes that offloaded activations would move."""
     saved, job = [], model.job
     tokens = columns["micro_batch"] * job.seq_len / columns["cp"]
+    holders = columns["ep"] * columns["etp"]
     for moe in (False, True):
         kinds = activation_bytes(
             model.shapes,
@@ -84,7 +86,8 @@ def layer_columns(
             fused=model.assumptions.fused_attention,
             seq_len=job.seq_len,
             operand=kept_bytes(job),
-            adapters=kept_beside(job, moe=moe) + kept_widened(job, columns["ep"], moe=moe) / tokens,  # type: ignore[arg-type]
+            adapters=kept_beside(job, moe=moe) + kept_widened(job, holders, moe=moe) / tokens,  # type: ignore[arg-type]
+            etp=columns["etp"],  # type: ignore[arg-type]
         )
         saved.append(saved_bytes(kinds, columns["recompute"]))  # type: ignore[arg-type]
     return LayerColumns(

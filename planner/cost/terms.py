@@ -35,7 +35,7 @@ from planner.cost.memory.parameters import LocalParameters, padded_vocab
 from planner.network.collectives import GroupCosts
 from planner.plan import OFFLOAD_ACTIVATIONS, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3
 
-LAYER_GROUPS = ("tp", "cp", "ep")
+LAYER_GROUPS = ("tp", "cp", "ep", "etp")
 _EMBEDDING_BYTES = 12.0  # per token and hidden element: gather, write, scatter-add in fp32
 
 
@@ -44,7 +44,7 @@ class LayerColumns:
     """The columns that the time of a layer depends on beside its networks.
 
     Attributes:
-        tp, cp, ep, micro_batch, recompute, cp_mode, offload: As in `PlanTable`.
+        tp, cp, ep, etp, micro_batch, recompute, cp_mode, offload: As in `PlanTable`.
         sequence_parallel: As there.
         clock: Relative clocks, (n, 1), (n, s) or (1, k).
         saved_bytes: Activation bytes per token that one layer of each kind, (dense, moe), offloads
@@ -55,6 +55,7 @@ class LayerColumns:
     tp: IntArray
     cp: IntArray
     ep: IntArray
+    etp: IntArray
     micro_batch: IntArray
     sequence_parallel: BoolArray
     cp_mode: IntArray
@@ -96,6 +97,7 @@ def layer_terms(
         tp=x.tp,
         cp=x.cp,
         ep=x.ep,
+        etp=x.etp,
         tokens=x.micro_batch * model.job.seq_len / x.cp,
         sequence_parallel=x.sequence_parallel,
         cp_mode=x.cp_mode,
@@ -108,6 +110,7 @@ def layer_terms(
         tp_net=nets["tp"],
         cp_net=nets["cp"],
         ep_net=nets["ep"],
+        etp_net=nets["etp"],
         pp_net=nets.get("pp"),
     )
     dense, experts = x.held

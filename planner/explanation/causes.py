@@ -53,7 +53,7 @@ LEAST_GAIN = 0.01
 _AXES = {
     "tensor_parallel": ("tp",),
     "context_parallel": ("cp",),
-    "expert_parallel": ("ep",),
+    "expert_parallel": ("ep", "etp"),
     "pipeline_transfer": ("pp",),
     "data_parallel": ("fsdp", "dp"),
 }

@@ -6,7 +6,8 @@ segment for each, whose stride is the product of the parts inside it. Experts fo
 axes but
 pp: an expert group takes ranks from tp, cp and fsdp, innermost first (Megatron-LM,
 `core/parallel_state.py`), and from the replicas of dp only when those are used up, so that what a
-chip holds does not depend on the order of the axes. What is left of those axes replicates or
+chip holds does not depend on the order of the axes. Of these ranks the innermost share each expert
+(etp), those above them have different experts (ep). What is left of those axes replicates or
 shards the same experts.
 """
 
@@ -23,11 +24,12 @@ from planner.plan import AXES, ORDERS
 from planner.plan.ranks import Layout
 
 GROUPS = (
-    "tp", "cp", "ep", "pp", "shard", "replica", "data",
+    "tp", "cp", "ep", "etp", "pp", "shard", "replica", "data",
     "expert_shard", "expert_replica", "expert_data",
 )  # fmt: skip
-EXPERT_GROUPS = ("ep", "expert_shard", "expert_replica", "expert_data")
+EXPERT_GROUPS = ("ep", "etp", "expert_shard", "expert_replica", "expert_data")
 _FOLDED = ("tp", "cp", "fsdp", "dp")
+_SIZES = (*AXES, "ep", "etp")
 _INSIDE_OUT = np.array([[AXES.index(axis) for axis in order] for order in ORDERS])
 
 
@@ -44,6 +46,7 @@ class Mesh:
     dp: IntArray
     pp: IntArray
     ep: IntArray
+    etp: IntArray
     order: IntArray
     layouts: tuple[Layout, ...] = ()
 
@@ -57,13 +60,13 @@ class Mesh:
 
     def take(self, index: IntArray) -> Mesh:
         """The meshes of `index`."""
-        columns = {name: getattr(self, name)[index] for name in (*AXES, "ep", "order")}
+        columns = {name: getattr(self, name)[index] for name in (*_SIZES, "order")}
         return Mesh(**columns, layouts=self.layouts)
 
     @staticmethod
     def joined(meshes: Sequence[Mesh]) -> Mesh:
         """Meshes one after the other, at least one; all have the same layouts."""
-        names = (*AXES, "ep", "order")
+        names = (*_SIZES, "order")
         columns = {name: np.concatenate([getattr(one, name) for one in meshes]) for name in names}
         return Mesh(**columns, layouts=meshes[0].layouts)
 
@@ -89,25 +92,30 @@ def axis_segments(mesh: Mesh) -> dict[str, list[Segment]]:
 
 def segments(mesh: Mesh) -> dict[str, list[Segment]]:
     """The groups of `GROUPS` as lists of (size, stride); see `group_segments`."""
-    return group_segments(axis_segments(mesh), mesh.ep)
+    return group_segments(axis_segments(mesh), mesh.ep, mesh.etp)
 
 
-def group_segments(axis: Mapping[str, list[Segment]], ep: IntArray) -> dict[str, list[Segment]]:
+def group_segments(
+    axis: Mapping[str, list[Segment]], ep: IntArray, etp: IntArray
+) -> dict[str, list[Segment]]:
     """The groups of `GROUPS` as lists of (size, stride), innermost first where it matters.
 
-    tp, cp, pp: the axes; ep: the expert groups; shard: cp x fsdp (zero3 gathers here); replica:
-    dp; data: cp x fsdp x dp (other shardings reduce here); expert_shard, expert_replica: what ep
-    leaves of tp x cp x fsdp and of dp.
+    tp, cp, pp: the axes; ep, etp: those with different experts, and those that share each of them;
+    shard: cp x fsdp (zero3 gathers here); replica: dp; data: cp x fsdp x dp (other shardings reduce
+    here); expert_shard, expert_replica: what ep and etp leave of tp x cp x fsdp and of dp.
 
     Args:
         axis: The segments of each of `AXES`, (n,) each.
         ep: (n,) ranks of an expert group.
+        etp: (n,) ranks that share one of its experts.
     """
-    taken, left = _fold_experts(axis, ep)
+    shared, outside = _fold_experts(axis, etp)
+    taken, left = _fold_experts(outside, ep)
     return {
         "tp": axis["tp"],
         "cp": axis["cp"],
         "ep": _joined(taken, _FOLDED),
+        "etp": _joined(shared, _FOLDED),
         "pp": axis["pp"],
         "shard": axis["cp"] + axis["fsdp"],
         "replica": axis["dp"],

@@ -14,7 +14,7 @@ from planner.plan import AXES
 from planner.plan.ranks import Layout
 
 _NAMES = "xyzuvw"
-_AXES = ("tp", "cp", "ep", "fsdp", "dp", "pp")
+_AXES = ("tp", "cp", "etp", "ep", "fsdp", "dp", "pp")
 
 
 def crossed_levels(fabric: Fabric, mesh: Mesh) -> dict[str, tuple[str, ...]]:
@@ -35,8 +35,9 @@ def members_by_level(fabric: Fabric, mesh: Mesh) -> dict[str, dict[str, tuple[in
         this level (of the worst-placed group), and in all.
     """
     groups = axis_segments(mesh)
-    if int(mesh.ep[0]) > 1:
-        groups = {**groups, "ep": group_segments(groups, mesh.ep)["ep"]}
+    if int(mesh.ep[0]) * int(mesh.etp[0]) > 1:
+        folded = group_segments(groups, mesh.ep, mesh.etp)
+        groups = {**groups, "ep": folded["ep"], "etp": folded["etp"]}
     found: dict[str, dict[str, tuple[int, int, int]]] = {name: {} for name in fabric.names}
     for axis in _AXES:
         if int(getattr(mesh, axis)[0]) == 1:

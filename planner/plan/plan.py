@@ -10,6 +10,7 @@ arrays, which is what the cost model evaluates. Names are the field's standard t
     tp      tensor parallelism, with sequence parallelism when `sequence_parallel`
     cp      context parallelism: the sequence is split, K/V travel (`ring` or `all-to-all`)
     ep      expert parallelism; folded over tp x cp x fsdp x dp, so not a factor of the chips
+    etp     tensor parallelism of each expert, whatever that of attention is; folded likewise
     pp      pipeline parallelism
 
 `order` lists the axes innermost first: neighbours on the first axis are neighbours in the
@@ -88,6 +89,7 @@ class Plan:
     tp: int = 1
     cp: int = 1
     ep: int = 1
+    etp: int = 1
     pp: int = 1
     micro_batch: int = 1
     schedule: str = "1f1b"
@@ -114,8 +116,14 @@ class Plan:
 
     @property
     def mesh(self) -> dict[str, int]:
-        """The axis sizes by name, `ep` included."""
-        return {axis: getattr(self, axis) for axis in ("dp", "fsdp", "tp", "cp", "ep", "pp")}
+        """The axis sizes by name, `ep` included; `etp` where it divides experts."""
+        names = ("dp", "fsdp", "tp", "cp", "ep", *(("etp",) if self.etp > 1 else ()), "pp")
+        return {axis: getattr(self, axis) for axis in names}
+
+    @property
+    def expert_ranks(self) -> int:
+        """Ranks that hold one copy of the experts: ep * etp."""
+        return self.ep * self.etp
 
     @property
     def ranks(self) -> Layout:
@@ -125,7 +133,7 @@ class Plan:
         return tuple((axis, getattr(self, axis)) for axis in complete_order(self.order))
 
 
-_INTEGERS = ("dp", "fsdp", "tp", "cp", "ep", "pp", "micro_batch", "interleave")
+_INTEGERS = ("dp", "fsdp", "tp", "cp", "ep", "etp", "pp", "micro_batch", "interleave")
 NAMED: dict[str, Sequence[str]] = {
     "schedule": SCHEDULES,
     "sharding": SHARDINGS,
@@ -216,6 +224,7 @@ class PlanTable:
     tp: IntArray
     cp: IntArray
     ep: IntArray
+    etp: IntArray
     pp: IntArray
     micro_batch: IntArray
     interleave: IntArray
@@ -243,6 +252,11 @@ class PlanTable:
     def schedules(self) -> ScheduleColumn:
         """The pipeline schedules of the plans."""
         return ScheduleColumn(self.schedule)
+
+    @property
+    def expert_ranks(self) -> IntArray:
+        """(n,) ranks that hold one copy of the experts: ep * etp."""
+        return self.ep * self.etp
 
     @property
     def data_ranks(self) -> IntArray:

@@ -251,9 +251,9 @@ def _choices(batch: Batch, labels: IntArray) -> IntArray:
 
 
 def _keys(plans: PlanTable) -> list[Key]:
-    """Data ranks, tp, cp, ep, pp and micro-batch of every plan."""
+    """Data ranks, tp, cp, ep, etp, pp and micro-batch of every plan."""
     return [tuple(row) for row in np.stack(_columns(plans), axis=1).tolist()]
 
 
 def _columns(plans: PlanTable) -> tuple[IntArray, ...]:
-    return plans.data_ranks, plans.tp, plans.cp, plans.ep, plans.pp, plans.micro_batch
+    return plans.data_ranks, plans.tp, plans.cp, plans.ep, plans.etp, plans.pp, plans.micro_batch

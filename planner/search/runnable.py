@@ -55,7 +55,7 @@ def ordered_plans(
     fields = fields_beside(demands)
     if not fields:
         return keep
-    columns = {name: getattr(plans, name) for name in (*AXES, "ep", *fields)}
+    columns = {name: getattr(plans, name) for name in (*AXES, "ep", "etp", *fields)}
     first, which = distinct([*columns.values()])
     few = {name: column[first] for name, column in columns.items()}
     placed = [demand for demand in demands if demand.rule.of_order]
@@ -149,7 +149,7 @@ def _all_hold(
 def _plans(columns: dict[str, IntArray], mesh: IntArray, order: IntArray | int) -> PlanTable:
     """(p,) plans of meshes in some orders, with the first of every choice that is no column."""
     fields = {name: np.zeros(len(mesh), dtype=np.int64) for name in COLUMNS}
-    fields |= {name: columns[name][mesh] for name in (*AXES, "ep")}
+    fields |= {name: columns[name][mesh] for name in (*AXES, "ep", "etp")}
     fields |= {name: np.ones(len(mesh), dtype=np.int64) for name in ("micro_batch", "interleave")}
     fields["schedule"] += code_of_schedule("1f1b")
     fields |= {name: columns[name][mesh] for name in CHOICES if name in columns}

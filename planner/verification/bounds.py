@@ -73,7 +73,7 @@ class NodeBounds:
 
     def of(self, nodes: Sequence[Node], recompute: Sequence[int]) -> FloatArray:
         """(n, k, 2) least seconds and joules of partial plans whose plans recompute so or more."""
-        keys = [(node[:6], node[6], code) for node, code in zip(nodes, recompute, strict=True)]
+        keys = [(node[:7], node[7], code) for node, code in zip(nodes, recompute, strict=True)]
         distinct = {key: row for row, key in enumerate(dict.fromkeys(keys))}
         if not distinct:
             return np.empty((0, len(self.asked.clocks), 2))
@@ -84,10 +84,10 @@ class NodeBounds:
         self, nodes: Sequence[Node], alone: FloatArray, paired: FloatArray, kernels: FloatArray
     ) -> FloatArray:
         """(n, k, 2) the formulas of the module."""
-        a, schedules = self.model.assumptions, [schedule_of(SCHEDULES[node[7]]) for node in nodes]
-        each = [self.reductions[self.at[node[:6]]] for node in nodes]
-        sizes = np.array([node[:9] for node in nodes], dtype=float)
-        tp, cp, pp, dp, fsdp, _, micro_batch, _, v = sizes.T[:, :, None]
+        a, schedules = self.model.assumptions, [schedule_of(SCHEDULES[node[8]]) for node in nodes]
+        each = [self.reductions[self.at[node[:7]]] for node in nodes]
+        sizes = np.array([node[:10] for node in nodes], dtype=float)
+        tp, cp, pp, dp, fsdp, _, _, micro_batch, _, v = sizes.T[:, :, None]
         chips = tp * cp * pp * dp * fsdp
         m = self.model.job.global_batch / (dp * fsdp * micro_batch)
         least = [
@@ -129,16 +129,16 @@ class NodeBounds:
         """The same with and without sequence parallelism, in one context-parallel mode."""
         model, clock = self.model, self.asked.clocks[None, :]
         column = np.array([(*mesh, b, r) for mesh, b, r in keys], dtype=np.int64).T[:, :, None]
-        tp, cp, _, _, _, ep, micro_batch, recompute = column
+        tp, cp, _, _, _, ep, etp, micro_batch, recompute = column
         rows = np.array([self.at[mesh] for mesh, _, _ in keys])[:, None]
         nets = {name: self.nets[name].take(rows) for name in LAYER_GROUPS}
         modes = np.where(heads_exchange(model, tp, cp), mode, RING)
         x = layer_columns(
-            model, tp=tp, cp=cp, ep=ep, micro_batch=micro_batch, recompute=recompute,
+            model, tp=tp, cp=cp, ep=ep, etp=etp, micro_batch=micro_batch, recompute=recompute,
             cp_mode=modes, sequence_parallel=(tp > 1) & spread, offload=np.zeros_like(tp),
             clock=clock,
         )  # fmt: skip
-        terms = layer_terms(model, x, nets, model.local_parameters(tp, ep))
+        terms = layer_terms(model, x, nets, model.local_parameters(tp, ep * etp))
         ends = end_costs(model, tp, micro_batch * model.job.seq_len / cp, clock, nets["tp"])
         total = busy = beside = ends.embedding + ends.head
         for kind, layer in (("dense", terms.dense), ("moe", terms.moe)):
@@ -182,7 +182,7 @@ def _on(mesh: Mesh) -> Row:
 
 def plan_bounds(asked: Asked, rows: Sequence[Row], orders: Sequence[Sequence[int]]) -> FloatArray:
     """(n, k, 2) least seconds and joules of plans in any of some orders, at each clock."""
-    keys = [(row[0][:6], tuple(some)) for row, some in zip(rows, orders, strict=True)]
+    keys = [(row[0][:7], tuple(some)) for row, some in zip(rows, orders, strict=True)]
     distinct = {key: at for at, key in enumerate(dict.fromkeys(keys))}
     clocks, found = len(asked.clocks), [np.empty((0, 2))]
     if not rows:
@@ -217,10 +217,10 @@ def reductions(model: CostModel, mesh: Mesh) -> list[tuple[float, float]]:
 
     Those of a step, and those of each micro-batch.
     """
-    tp, cp, pp, dp, fsdp, ep = mesh
+    tp, cp, pp, dp, fsdp, ep, etp = mesh
     a, job = model.assumptions, model.job
     fabric = model.fabric(tp * cp * pp * dp * fsdp)
-    local = model.local_parameters(np.array([tp]), np.array([ep]))
+    local = model.local_parameters(np.array([tp]), np.array([ep * etp]))
     kinds = job.model.layer_kinds
     layers = kinds.count("dense") * local.dense_layer + kinds.count("moe") * local.moe_layer
     stage, share = float(layers[0]) / pp, trained_share(job)

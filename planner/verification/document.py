@@ -17,16 +17,28 @@ FORMAT = 1
 
 MeshRow = tuple[PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt]
 """tp, cp, pp, dp, fsdp, ep."""
+SplitMeshRow = tuple[
+    PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt
+]
+"""The same with etp, where that is above 1. So are the next two."""
 NodeRow = tuple[
     PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt,
     PositiveInt, str, PositiveInt, str,
 ]  # fmt: skip
 """A partial plan: tp, cp, pp, dp, fsdp, ep, micro-batch, schedule, interleave, split."""
+SplitNodeRow = tuple[
+    PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt,
+    PositiveInt, str, PositiveInt, str,
+]  # fmt: skip
 BoundRow = tuple[
     PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt,
     PositiveInt, str, PositiveInt, str, str, FiniteFloat, FiniteFloat,
 ]  # fmt: skip
 """The same, with the recomputation that its bounds assume, least seconds and least joules."""
+SplitBoundRow = tuple[
+    PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt,
+    PositiveInt, str, PositiveInt, str, str, FiniteFloat, FiniteFloat,
+]  # fmt: skip
 PlanRow = tuple[int, str, bool, str, str, str]
 """A plan on a partial plan: its row among those searched, sharding, sequence parallelism,
 context-parallel mode, recomputation, what is offloaded (`optimizer+weights`)."""
@@ -57,11 +69,11 @@ class Nodes(_Part):
         begun, waiting: Left when the search ended, with plans looked at or without.
     """
 
-    no_memory: list[MeshRow]
-    closed: list[BoundRow]
-    searched: list[NodeRow]
-    begun: list[BoundRow]
-    waiting: list[BoundRow]
+    no_memory: list[MeshRow | SplitMeshRow]
+    closed: list[BoundRow | SplitBoundRow]
+    searched: list[NodeRow | SplitNodeRow]
+    begun: list[BoundRow | SplitBoundRow]
+    waiting: list[BoundRow | SplitBoundRow]
 
 
 class Plans(_Part):

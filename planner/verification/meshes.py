@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.frameworks.rules import PLACEMENT, fits_layers
 from planner.plan import ORDERS, SHARDINGS, SPLITS, ZERO3
+from planner.plan.choices import fixed_values
 from planner.schedules import schedule_of
 from planner.schedules.schedule import Schedule
 from planner.verification.asked import Asked
@@ -80,7 +81,7 @@ class Meshes:
 
     def breaks(self, mesh: Mesh) -> bool:
         """Whether a mesh breaks a rule, whatever it is a mesh of."""
-        tp, cp, pp, dp, fsdp, _ = mesh
+        tp, cp, pp, dp, fsdp, _, _ = mesh
         counts, sizes = Counts(), (tp, cp, pp, dp * fsdp)
         if self._breaks(*sizes) or mesh not in self._data_ranks(sizes, counts):
             return True
@@ -102,20 +103,29 @@ class Meshes:
         return not self.model.shapes.scan and self.model.job.seq_len % (2 * cp) == 0
 
     def _data_ranks(self, sizes: tuple[int, int, int, int], counts: Counts) -> Iterator[Mesh]:
-        """The data ranks as dp x fsdp, crossed with expert parallelism."""
+        """The data ranks as dp x fsdp, crossed with expert parallelism and that inside experts."""
         tp, cp, pp, data = sizes
         model, allows = self.model, self.asked.allows
         folds = model.shapes.experts > 0 and "ep" not in model.framework.lacks
+        groups = product(self.of(model.shapes.experts), self.splits_of_experts())
+        pairs = list(groups) if folds else [(1, 1)]
         for fsdp in self.of(data) if ZERO3 in self.shardings else [1]:
-            for ep in self.of(model.shapes.experts) if folds else [1]:
+            for ep, etp in pairs:
                 dp = data // fsdp
                 counts["considered"] += 1
-                if tp * cp * data % ep:
+                sizes_of = {"dp": dp, "fsdp": fsdp, "ep": ep, "etp": etp}
+                if tp * cp * data % (ep * etp):
                     counts["experts"] += 1
-                elif not (allows("dp", dp) and allows("fsdp", fsdp) and allows("ep", ep)):
+                elif not all(allows(name, size) for name, size in sizes_of.items()):
                     counts["axes"] += 1
                 else:
-                    yield tp, cp, pp, dp, fsdp, ep
+                    yield tp, cp, pp, dp, fsdp, ep, etp
+
+    def splits_of_experts(self) -> list[int]:
+        """Ranks that may share each expert: one, but where others are asked for and can be had."""
+        asked = self.asked.request.fix.get("etp", ()) if self.model.framework.splits_experts else ()
+        width = self.model.shapes.expert_width
+        return sorted(n for n in fixed_values("etp", asked) if width % n == 0) or [1]
 
     def _runnable_meshes(self, meshes: list[Mesh], counts: Counts) -> list[Mesh]:
         """The meshes that targets can run in some order."""

@@ -15,10 +15,10 @@ from planner.plan.plan import NAMED
 from planner.schedules import SCHEDULES, code_of_schedule
 from planner.verification.faults import Fault
 
-MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
-Mesh = tuple[int, int, int, int, int, int]
-"""tp, cp, pp, dp, fsdp, ep."""
-Node = tuple[int, int, int, int, int, int, int, int, int, int]
+MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep", "etp")
+Mesh = tuple[int, int, int, int, int, int, int]
+"""tp, cp, pp, dp, fsdp, ep, etp."""
+Node = tuple[int, int, int, int, int, int, int, int, int, int, int]
 """A mesh, then micro-batch, codes of schedule, interleave and of the split: a partial plan."""
 Choice = tuple[int, bool, int, int, int]
 """Code of the sharding, sequence parallelism, codes of context-parallel mode and recomputation,
@@ -36,12 +36,12 @@ CHOICE = ("sharding", "sequence_parallel", "cp_mode", "recompute", "offload")
 
 def table(rows: Sequence[Row], order: int | Sequence[int] = DEFAULT_ORDER) -> PlanTable:
     """Plans of nodes and choices as the cost model and the rules take them, at clock 1."""
-    nodes = np.array([node for node, _ in rows], dtype=np.int64).reshape(-1, 10).T
-    chosen = np.array([choice for _, choice in rows], dtype=np.int64).reshape(-1, 5).T
-    tp, cp, pp, dp, fsdp, ep, micro_batch, schedule, interleave, split = nodes
+    nodes = np.array([node for node, _ in rows], dtype=np.int64).reshape(-1, len(NODE)).T
+    chosen = np.array([choice for _, choice in rows], dtype=np.int64).reshape(-1, len(CHOICE)).T
+    tp, cp, pp, dp, fsdp, ep, etp, micro_batch, schedule, interleave, split = nodes
     count = len(rows)
     return PlanTable(
-        tp=tp, cp=cp, pp=pp, dp=dp, fsdp=fsdp, ep=ep,
+        tp=tp, cp=cp, pp=pp, dp=dp, fsdp=fsdp, ep=ep, etp=etp,
         micro_batch=micro_batch, schedule=schedule, interleave=interleave, split=split,
         sharding=chosen[0], sequence_parallel=chosen[1].astype(np.bool_), cp_mode=chosen[2],
         recompute=chosen[3], offload=chosen[4],
@@ -81,8 +81,9 @@ def words(row: Sequence[Any]) -> str:
     mesh = " x ".join(sizes) or "one chip"
     if len(row) < len(NODE):
         return mesh
-    schedule, interleave, split = SCHEDULES[row[7]], row[8], SPLITS[row[9]]
-    return f"{mesh}, micro-batch {row[6]}, {schedule} {interleave}, {split}"
+    micro_batch, schedule, interleave, split = row[len(MESH) : len(NODE)]
+    named = f"{SCHEDULES[schedule]} {interleave}, {SPLITS[split]}"
+    return f"{mesh}, micro-batch {micro_batch}, {named}"
 
 
 def code_of(name: str, value: str, where: str) -> int:
@@ -97,21 +98,27 @@ def code_of(name: str, value: str, where: str) -> int:
 
 
 def node_of(row: Sequence[Any]) -> Node:
-    """A partial plan with codes in place of names."""
-    schedule, split = code_of("schedule", row[7], "nodes"), code_of("split", row[9], "nodes")
-    tp, cp, pp, dp, fsdp, ep, micro_batch = row[:7]
-    return tp, cp, pp, dp, fsdp, ep, micro_batch, schedule, row[8], split
+    """A partial plan with codes in place of names; its mesh as in `mesh_row`."""
+    at = next(place for place, value in enumerate(row) if isinstance(value, str))
+    schedule, split = code_of("schedule", row[at], "nodes"), code_of("split", row[at + 2], "nodes")
+    return (*mesh_row(row[: at - 1]), row[at - 1], schedule, row[at + 1], split)
+
+
+def mesh_row(row: Sequence[int]) -> Mesh:
+    """A mesh of a certificate, which leaves etp out where it is 1."""
+    tp, cp, pp, dp, fsdp, ep, *rest = row
+    return tp, cp, pp, dp, fsdp, ep, *(rest or [1])  # type: ignore[return-value]
 
 
 def mesh_of(node: Node) -> Mesh:
     """The mesh of a partial plan."""
-    return node[:6]
+    return node[:7]
 
 
 def row_of(plans: PlanTable, at: int = 0) -> Row:
     """A plan of a table."""
     columns = [int(getattr(plans, name)[at]) for name in (*NODE, *CHOICE)]
-    tp, cp, pp, dp, fsdp, ep, micro_batch, schedule, interleave, split = columns[:10]
-    sharding, spread, mode, recompute, offload = columns[10:]
-    node = tp, cp, pp, dp, fsdp, ep, micro_batch, schedule, interleave, split
+    tp, cp, pp, dp, fsdp, ep, etp, micro_batch, schedule, interleave, split = columns[: len(NODE)]
+    sharding, spread, mode, recompute, offload = columns[len(NODE) :]
+    node = tp, cp, pp, dp, fsdp, ep, etp, micro_batch, schedule, interleave, split
     return node, (sharding, bool(spread), mode, recompute, offload)

@@ -73,7 +73,7 @@ class Space(Meshes):
         """Every partial plan on some meshes that the rules allow."""
         counts, found = Counts(), []
         for mesh in meshes:
-            _, _, pp, dp, fsdp, _ = mesh
+            _, _, pp, dp, fsdp, _, _ = mesh
             local = self.model.job.global_batch // (dp * fsdp)
             for micro_batch in self.of(local):
                 m = local // micro_batch
@@ -244,7 +244,7 @@ class Space(Meshes):
     def _seen(self, row: Row) -> Seen:
         """What rules about orders see of a plan."""
         node, choice = row
-        return *node[:6], *((node + choice)[at] for at in self._fields)
+        return *mesh_of(node), *((node + choice)[at] for at in self._fields)
 
     def _of_orders(self) -> list[Demand]:
         """The rules about orders: those of meshes alone first."""

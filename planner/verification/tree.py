@@ -11,7 +11,7 @@ from planner.plan import NO_RECOMPUTE
 from planner.verification.bounds import NodeBounds
 from planner.verification.case import Case, agree, once
 from planner.verification.faults import Fault
-from planner.verification.rows import Mesh, Node, code_of, mesh_of, node_of, words
+from planner.verification.rows import Mesh, Node, code_of, mesh_of, mesh_row, node_of, words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,8 @@ def checked_tree(case: Case) -> Tree:
         Fault: It is none.
     """
     meshes, counts = case.space.meshes()
-    listed, none = case.own.nodes, set[Mesh](case.own.nodes.no_memory)
+    listed = case.own.nodes
+    none = set[Mesh](mesh_row(row) for row in listed.no_memory)
     if len(none) < len(listed.no_memory):
         raise Fault("nodes.no_memory: a mesh is there twice")
     if strange := none - set(meshes):
@@ -76,13 +77,13 @@ def checked_bounds(case: Case, tree: Tree) -> FloatArray:
     """
     nodes = [*tree.closed, *tree.begun, *tree.waiting]
     rows = [*case.own.nodes.closed, *case.own.nodes.begun, *case.own.nodes.waiting]
-    recompute = [code_of("recompute", row[10], "nodes") for row in rows]
+    recompute = [code_of("recompute", row[-3], "nodes") for row in rows]
     meshes = list(dict.fromkeys(mesh_of(node) for node in nodes))
     corners = NodeBounds(case.asked, case.space, meshes).of(nodes, recompute)
     for node, row, own in zip(nodes, rows, corners, strict=True):
         where = f"nodes: {words(node)}"
-        agree(where, "least seconds", row[11], float(own[:, 0].min()))
-        agree(where, "least joules", row[12], float(own[:, 1].min()))
+        agree(where, "least seconds", row[-2], float(own[:, 0].min()))
+        agree(where, "least joules", row[-1], float(own[:, 1].min()))
     _check_recompute(case, nodes, recompute)
     closed = len(tree.closed)
     if (at := case.uncovered(corners[:closed])) is not None:

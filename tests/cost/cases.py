@@ -243,7 +243,7 @@ def _meshes(
     tp, dp, fsdp = tp * spare, dp // take, fsdp // (spare // take)
     order = draw(one_of(*ORDERS)) if draw(st.booleans()) else ORDERS[0]
     ranks = tp * cp * fsdp * dp
-    ep = 1
+    ep = etp = 1
     if model.moe is not None:
         shares = [d for d in range(1, ranks + 1) if math.gcd(ranks, model.moe.experts) % d == 0]
         ep = draw(one_of(*shares))
@@ -253,6 +253,12 @@ def _meshes(
             and not _nested(ep, order, {"tp": tp, "cp": cp, "fsdp": fsdp, "dp": dp})
         ):
             ep = 1
+        wide = math.gcd(ranks // ep, model.moe.expert_hidden)
+        shared = [d for d in range(1, wide + 1) if wide % d == 0] if draw(st.booleans()) else [1]
+        etp = draw(one_of(*shared))
+        sizes = {"tp": tp, "cp": cp, "fsdp": fsdp, "dp": dp}
+        if regular and not (_nested(etp, order, sizes) and _nested(ep * etp, order, sizes)):
+            etp = 1
     schedule = draw(one_of(*schedules)) if pp > 1 else "1f1b"
     if schedule == "zero-bubble" and job.kind == "lora":
         schedule = "1f1b"
@@ -264,6 +270,7 @@ def _meshes(
         dp=dp,
         pp=pp,
         ep=ep,
+        etp=etp,
         order=order,
         schedule=schedule,
         interleave=interleave,

@@ -92,7 +92,7 @@ class Reference:
 def groups(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> dict[str, Net]:
     """The groups of a plan; raises `IrregularError` where a group is not regular."""
     sizes = (plan.tp, plan.cp, plan.fsdp, plan.dp, plan.pp)
-    return nets(machine(cluster, plan.chips, a), sizes, plan.order, plan.ep)
+    return nets(machine(cluster, plan.chips, a), sizes, plan.order, plan.ep, plan.etp)
 
 
 def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Reference:
@@ -102,7 +102,7 @@ def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Referenc
     m = job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
     tokens = plan.micro_batch * job.seq_len / plan.cp
     specs = stages_of(plan, job.model)
-    local = local_parameters(job, plan.tp, plan.ep)
+    local = local_parameters(job, plan.tp, plan.ep * plan.etp)
     stages = [_stage(job, cluster.chip, a, plan, spec, found, m) for spec in specs]
     size = 2 * tokens * job.model.hidden
     if plan.sequence_parallel or a.splits_p2p:
@@ -175,12 +175,13 @@ def _stage(
     m: float,
 ) -> StageTimes:
     tokens = plan.micro_batch * job.seq_len / plan.cp
-    local = local_parameters(job, plan.tp, plan.ep)
+    local = local_parameters(job, plan.tp, plan.ep * plan.etp)
     stage = StageTimes(spec, parts=dict.fromkeys(_PARTS, 0.0))
     where = Where(
         tp=plan.tp,
         cp=plan.cp,
         ep=plan.ep,
+        etp=plan.etp,
         tokens=tokens,
         sequence_parallel=plan.sequence_parallel,
         cp_mode=plan.cp_mode,
@@ -309,7 +310,7 @@ def _once_per_step(
     found: dict[str, Net],
     stage: StageTimes,
 ) -> None:
-    local = local_parameters(job, plan.tp, plan.ep)
+    local = local_parameters(job, plan.tp, plan.ep * plan.etp)
     dense, experts = stage_parameters(job, plan, spec, local)
     share = trained_share(job)
     pairs = (("", share * dense), ("expert_", share * experts))

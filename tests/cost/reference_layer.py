@@ -46,6 +46,7 @@ class Where:
     tp: int
     cp: int
     ep: int
+    etp: int
     tokens: float
     sequence_parallel: bool
     cp_mode: str
@@ -167,14 +168,15 @@ def _expert_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> N
     moe = model.moe
     assert moe is not None
     local = moe.experts / x.ep
-    tokens = (
-        x.tokens * moe.experts_per_token * x.ep / moe.experts / x.tp * busiest_rank(a, model, x)
-    )
+    all_tokens = x.etp * x.tokens  # of the ranks that share these experts
+    tokens = all_tokens * moe.experts_per_token * x.ep / moe.experts / x.tp
+    tokens *= busiest_rank(a, model, x)
+    width = moe.expert_hidden / x.etp
     up = 2 if model.mlp.gated else 1
     slow = 1 / a.expert_efficiency if local > 1 else 1.0
     for inputs, outputs in (
-        (model.hidden, up * moe.expert_hidden),
-        (moe.expert_hidden, model.hidden),
+        (model.hidden, up * width),
+        (width, model.hidden),
     ):
         linear.add(
             a, tokens, inputs, outputs, clock=x.clock, copies=local, scale=slow, of="experts"
@@ -220,7 +222,9 @@ def _routing(a: Assumptions, model: Model, x: Where) -> float:
     assert model.moe is not None
     biases = a.expert_bias_bytes if model.mlp.bias else 0.0
     elements = x.tokens * model.moe.experts_per_token * model.hidden / x.tp
-    return (2 * a.routing_bytes + biases) * elements / a.memory_bytes_per_s
+    sent = a.routing_bytes * elements
+    got = (a.routing_bytes + biases) * elements * x.etp
+    return (sent + got) / a.memory_bytes_per_s
 
 
 def _tensor_exchange(a: Assumptions, model: Model, x: Where, kind: str) -> float:
@@ -275,15 +279,19 @@ def _expert_exchange(a: Assumptions, model: Model, x: Where) -> float:
     moe, net = model.moe, x.nets["ep"]
     k, nodes = moe.experts_per_token, net.nodes()
     elements = x.tokens / x.tp * model.hidden
+    sharing = x.nets["etp"].gather_s
     if a.gathers_tokens:
-        return sum(net.gather_s(size * elements * x.ep) for size in (a.dispatch_bytes, 2))
+        every = [size * elements * x.ep for size in (a.dispatch_bytes, 2)]
+        return sum(net.gather_s(one) + sharing(x.etp * one) for one in every)
     busiest = busiest_rank(a, model, x)
     both = (a.dispatch_bytes * elements * busiest, 2 * elements * busiest)
     if a.sends_copies:
-        return sum(net.exchange_s(k * each) for each in both)
+        return sum(net.exchange_s(k * each) + sharing(x.etp * k * each) for each in both)
     ranks, reached = places(model, x.ep, nodes)
     ranks, reached = min(ranks, x.ep / busiest), min(reached, nodes / busiest)
-    return sum(net.relay_s(ranks * each, reached * each) for each in both)
+    return sum(
+        net.relay_s(ranks * each, reached * each) + sharing(x.etp * ranks * each) for each in both
+    )
 
 
 def places(model: Model, ep: int, nodes: float) -> tuple[float, float]:
@@ -311,7 +319,7 @@ def busiest_rank(a: Assumptions, model: Model, x: Where) -> float:
     if a.even_loads:
         return a.moe_imbalance
     spread = a.biased_load_spread if moe.router_bias else a.load_spread
-    chosen = max(x.tokens * moe.experts_per_token / x.tp, 1)
+    chosen = max(x.etp * x.tokens * moe.experts_per_token / x.tp, 1)
     chance = (moe.experts - moe.experts_per_token) / (moe.experts - 1) / chosen
     deviation = math.sqrt((1 - 1 / x.ep) * (chance + spread**2 / (moe.experts / x.ep)))
     largest = NormalDist().inv_cdf((x.ep - 0.375) / (x.ep + 0.25))

@@ -177,7 +177,7 @@ def shard_counts(plan: Plan, sharding: str) -> tuple[float, float]:
     """
     names = ["tp", "cp", "fsdp"] + ([] if sharding == "zero3" else ["dp"])
     ranks = plan.cp * plan.fsdp * (1 if sharding == "zero3" else plan.dp)
-    wanted, copies = plan.ep, 1
+    wanted, copies = plan.ep * plan.etp, 1
     for axis in [axis for axis in plan.order if axis in ("tp", "cp", "fsdp")] + ["dp"]:
         taken = math.gcd(getattr(plan, axis), wanted)
         wanted //= taken
@@ -210,17 +210,19 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
     if kind == "moe" and model.moe is not None:
         width = model.moe.experts_per_token * model.moe.expert_hidden
         width += model.moe.shared_experts * model.moe.shared_expert_hidden
-        routed = 4 * model.moe.experts_per_token * h
+        routed = 2 * model.moe.experts_per_token * h
     per_width = framework.gated_saved if model.mlp.gated else framework.plain_saved
     # 2 bytes each: queries and attention output of all heads, keys and values; log-sum-exp 4.
     beside = kept_bytes(job, kind, layer_matrices(model, kind))
-    beside += widened_bytes(job, kind, plan.ep) / (plan.micro_batch * job.seq_len / plan.cp)
+    beside += widened_bytes(job, kind, plan.ep * plan.etp) / (
+        plan.micro_batch * job.seq_len / plan.cp
+    )
     core = 2 * model.heads * dims + 2 * kv * dims + 4 * model.heads + beside
     latents = 4 * ((model.attention.q_lora_rank or 0) + (model.attention.kv_lora_rank or 0))
     scores = 0.0 if fused else 5 * model.heads * job.seq_len / tp
     read = 1 if model.parallel_block else 2  # inputs of the two halves, then of their norms
     inputs = 2 * h * (read + model.norm.per_layer) / rows
-    none = inputs + latents + (core + per_width * width + routed) / tp + scores
+    none = inputs + latents + (core + per_width * width + (1 + plan.etp) * routed) / tp + scores
     full = 2 * h / rows
     selective = none - scores
     if framework.selective in ("half-matmuls", "second-matmuls"):
@@ -234,7 +236,7 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
         out = 2 * model.heads * model.attention.v_head_dim + 4 * model.heads + beside
         attends = out if model.attention.kind == "mla" else core
         selective = 4 * h / rows + latents / 2 + scores
-        selective += (attends + 2 * up + routed / 2) / tp
+        selective += (attends + 2 * up + plan.etp * routed) / tp
     working = none + 4 * width / tp + 4 * h / rows
     return {"none": none, "selective": selective, "full": full, "working": working}
 
@@ -258,7 +260,7 @@ def _gathered(job: Job, plan: Plan) -> tuple[float, float]:
 def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict[str, float]:
     """Bytes by part on one stage; `host` beside them."""
     framework = job.framework
-    local = local_parameters(job, plan.tp, plan.ep)
+    local = local_parameters(job, plan.tp, plan.ep * plan.etp)
     dense, experts = stage_parameters(job, plan, stage, local)
     m = job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
     share = trained_share(job)
@@ -351,7 +353,7 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     # Dummy weight gradients: of the last layer (experts follow dense layers), once per shape.
     shapes = local.dense if stage.dense else 0.0
     if stage.moe:
-        shapes = local.moe + job.model.expert_parameters
+        shapes = local.moe + job.model.expert_parameters / plan.etp
     trained = trained_share(job)  # frozen parameters have no gradients
     kept = trained * framework.weight_gradient_buffer * shapes
     kept += trained * framework.gradient_residue * parameters

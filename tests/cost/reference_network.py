@@ -104,8 +104,11 @@ class Grouping:
 
 
 @lru_cache(maxsize=512)
-def grouping(sizes: Sizes, order: tuple[str, ...], ep: int) -> Grouping:
-    """All groups of a mesh; experts fold over the axes but pp, innermost first, dp last."""
+def grouping(sizes: Sizes, order: tuple[str, ...], ep: int, etp: int = 1) -> Grouping:
+    """All groups of a mesh; experts fold over the axes but pp, innermost first, dp last.
+
+    Of such a group neighbours share each expert.
+    """
     named = {
         "tp": ("tp",),
         "cp": ("cp",),
@@ -115,12 +118,14 @@ def grouping(sizes: Sizes, order: tuple[str, ...], ep: int) -> Grouping:
         "data": ("cp", "fsdp", "dp"),
     }
     groups = {name: groups_along(sizes, order, axes) for name, axes in named.items()}
-    folded: dict[str, list[tuple[int, ...]]] = {name: [] for name in ("ep", *_LEFT)}
+    folded: dict[str, list[tuple[int, ...]]] = {name: [] for name in ("ep", "etp", *_LEFT)}
     places = rank_coordinates(sizes, order)
     for ranks in groups_along(sizes, order, ("tp", "cp", "fsdp", "dp")):
         stage = tuple(sorted(ranks, key=lambda rank: (places[rank]["dp"], rank)))
-        blocks = [stage[i : i + ep] for i in range(0, len(stage), ep)]
-        folded["ep"] += blocks
+        held = ep * etp
+        blocks = [stage[i : i + held] for i in range(0, len(stage), held)]
+        folded["ep"] += [block[i::etp] for block in blocks for i in range(etp)]
+        folded["etp"] += [block[i : i + etp] for block in blocks for i in range(0, held, etp)]
         for name, fixed in _LEFT.items():
             found: dict[tuple[int, ...], list[int]] = {}
             for block in blocks:
@@ -354,7 +359,9 @@ class Net:
 
 
 @lru_cache(maxsize=512)
-def nets(host: Machine, sizes: Sizes, order: tuple[str, ...], ep: int) -> dict[str, Net]:
+def nets(
+    host: Machine, sizes: Sizes, order: tuple[str, ...], ep: int, etp: int = 1
+) -> dict[str, Net]:
     """Every group of a mesh on a machine.
 
     Raises:
@@ -362,7 +369,7 @@ def nets(host: Machine, sizes: Sizes, order: tuple[str, ...], ep: int) -> dict[s
     """
     return {
         name: _net(host, groups, _stride(name, sizes, order))
-        for name, groups in grouping(sizes, order, ep).groups.items()
+        for name, groups in grouping(sizes, order, ep, etp).groups.items()
     }
 
 

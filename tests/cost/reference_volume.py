@@ -105,13 +105,17 @@ def _activations(
         if kind == "moe" and model.moe is not None:
             size = (a.dispatch_bytes + 2) / 2 * tokens / plan.tp * model.hidden
             times, net = members * count * 2 * runs, found["ep"]
+            got = size * model.moe.experts_per_token
             if a.gathers_tokens:
-                book.gather(net, size * plan.ep, times)
+                got = size * plan.ep
+                book.gather(net, got, times)
             elif a.sends_copies:
-                book.exchange(net, size * model.moe.experts_per_token, times)
+                book.exchange(net, got, times)
             else:
                 ranks, nodes = places(model, plan.ep, net.nodes())
+                got = ranks * size
                 book.exchange(net, size, times, near=ranks * net.nodes(), far=nodes)
+            book.gather(found["etp"], plan.etp * got, times)
 
 
 def _states(
@@ -124,7 +128,7 @@ def _states(
     book: Wire,
 ) -> None:
     """Weights and gradients of one stage."""
-    local = local_parameters(job, plan.tp, plan.ep)
+    local = local_parameters(job, plan.tp, plan.ep * plan.etp)
     dense, experts = stage_parameters(job, plan, spec, local)
     share = trained_share(job)
     members = plan.chips / plan.pp

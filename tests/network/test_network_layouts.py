@@ -40,7 +40,8 @@ def mesh_of(layouts: tuple[Layout, ...], ep: int = 1) -> Mesh:
     sizes = [sizes_of(layout) for layout in layouts]
     columns = {axis: np.array([mesh[axis] for mesh in sizes] * 2) for axis in AXES}
     codes = [*range(len(ORDERS), len(ORDERS) + len(layouts)), *[0] * len(layouts)]
-    return Mesh(**columns, ep=np.full(2 * len(sizes), ep), order=np.array(codes), layouts=layouts)
+    one = np.ones(2 * len(sizes), dtype=np.int64)
+    return Mesh(**columns, ep=ep * one, etp=one, order=np.array(codes), layouts=layouts)
 
 
 def digits(rank: int, layout: Layout) -> dict[str, int]:
@@ -86,7 +87,7 @@ def test_groups_are_the_ranks_that_differ_in_their_axes_only(row: int) -> None:
 def test_orders_beside_layouts_are_as_alone() -> None:
     both = mesh_of(LAYOUTS, ep=2)
     late = both.take(np.arange(len(LAYOUTS), 2 * len(LAYOUTS)))
-    alone = Mesh(**{axis: getattr(late, axis) for axis in (*AXES, "ep", "order")})
+    alone = Mesh(**{axis: getattr(late, axis) for axis in (*AXES, "ep", "etp", "order")})
     mixed, plain = segments(both), segments(alone)
     for row in range(len(LAYOUTS)):
         for name in GROUPS:
@@ -139,7 +140,7 @@ def test_a_layout_of_whole_axes_is_its_order() -> None:
         layout = tuple((axis, rng.choice([1, 2, 3])) for axis in order)
         mesh = mesh_of((layout,))
         plain = Mesh(
-            **{axis: getattr(mesh, axis)[:1] for axis in (*AXES, "ep")},
+            **{axis: getattr(mesh, axis)[:1] for axis in (*AXES, "ep", "etp")},
             order=np.array([ORDERS.index(order)]),
         )
         for axis in AXES:
@@ -257,5 +258,5 @@ def test_levels_of_axes_in_parts() -> None:
 
 def test_group_segments_of_one_part_per_axis_are_the_groups() -> None:
     sizes = {axis: np.array([2]) for axis in AXES}
-    mesh = Mesh(**sizes, ep=np.array([4]), order=np.array([7]))
-    assert str(group_segments(axis_segments(mesh), mesh.ep)) == str(segments(mesh))
+    mesh = Mesh(**sizes, ep=np.array([4]), etp=np.array([2]), order=np.array([7]))
+    assert str(group_segments(axis_segments(mesh), mesh.ep, mesh.etp)) == str(segments(mesh))

@@ -22,11 +22,12 @@ MESHES = (
 EXPERT_DEGREES = (1, 2, 3, 4, 6, 12)
 
 
-def mesh_of(sizes: dict[str, int], ep: int) -> Mesh:
+def mesh_of(sizes: dict[str, int], ep: int, etp: int = 1) -> Mesh:
     """One mesh in every order: a table of a row each."""
     every = np.arange(len(ORDERS))
-    columns = {axis: np.full(len(ORDERS), size) for axis, size in sizes.items()}
-    return Mesh(**columns, ep=np.full(len(ORDERS), ep), order=every)
+    folded = {**sizes, "ep": ep, "etp": etp}
+    columns = {axis: np.full(len(ORDERS), size) for axis, size in folded.items()}
+    return Mesh(**columns, order=every)
 
 
 def pairs_of(parts: Sequence[Segment], order: int) -> list[tuple[int, int]]:
@@ -107,6 +108,29 @@ def test_nested_expert_groups_are_consecutive_ranks_of_the_stage(ep: int) -> Non
         for name in ("ep", "expert_data", "expert_shard", "expert_replica"):
             groups = groups_of(pairs_of(found[name], code), math.prod(key))
             assert as_sets(groups) == as_sets(listed[name]), (name, order)
+
+
+@each("etp", [2, 4, 8])
+@each("ep", [1, 2, 4])
+def test_ranks_that_share_an_expert_are_the_innermost_of_its_group(ep: int, etp: int) -> None:
+    """Neighbours of the order without pp, dp outermost; with ep they are the group of ep x etp."""
+    sizes = MESHES[0]
+    key = tuple(sizes[axis] for axis in AXES)
+    if ep * etp > 16:
+        return
+    found, ranks = segments(mesh_of(sizes, ep, etp)), math.prod(key)
+    for code, order in enumerate(ORDERS):
+        whole = as_sets(grouping(key, order, ep * etp).groups["ep"])
+        sharing = as_sets(grouping(key, order, etp).groups["ep"])
+        assert as_sets(groups_of(pairs_of(found["etp"], code), ranks)) == sharing
+        dealt = groups_of(pairs_of(found["ep"], code), ranks)
+        assert {len(group) for group in dealt} == {ep}
+        for group in dealt:
+            assert any(set(group) <= set(one) for one in whole)
+            assert all(len(set(group) & set(one)) <= 1 for one in sharing)
+        for name in ("expert_data", "expert_shard", "expert_replica"):
+            listed = grouping(key, order, ep * etp).groups[name]
+            assert as_sets(groups_of(pairs_of(found[name], code), ranks)) == as_sets(listed)
 
 
 @each("sizes", MESHES)

@@ -192,7 +192,7 @@ def least_of_search(
             size, stride = of_axis.size[chosen[:, at], i], of_axis.stride[chosen[:, at], i]
             parts[axis].append((size, stride * inside))
         inside *= length
-    groups = group_segments(parts, np.ones(len(chosen), dtype=np.int64))
+    groups = group_segments(parts, *np.ones((2, len(chosen)), dtype=np.int64))
     costs = []
     for name in names:
         size = np.prod([count for count, _ in groups[name]], axis=0)

@@ -24,6 +24,10 @@ from planner.verification.document import seal
 
 JOBS: list[dict[str, Any]] = [
     {"model": "mixtral-8x7b", "hardware": "gb200-nvl72", "chips": 8, "objective": "energy"},
+    {
+        "model": "mixtral-8x7b", "hardware": "dgx-h100-ndr", "chips": 16, "seq_len": 4096,
+        "batch_tokens": 2**16, "fix": {"etp": ["1", "2"], "cp": ["1"]},
+    },
     {"model": "llama2-7b", "chips": 8, "placement": "all", "framework": "textbook"},
     {"model": "gpt3-175b", "hardware": "h100-sxm5-80", "chips": 8},
     {**shared.JOB, "chips": 24, "framework": "jax"},  # which has plans on 16

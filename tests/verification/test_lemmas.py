@@ -104,7 +104,7 @@ def test_no_gather_is_faster_than_the_least_per_byte(members: int) -> None:
         model = resolve(request_from({"model": "llama3-8b", "hardware": name, "chips": 64})).cost
         one, size = np.ones(120, dtype=np.int64), 1e9
         mesh = Mesh(
-            tp=one, cp=one, ep=one, fsdp=one * members, dp=one * (64 // members), pp=one,
+            tp=one, cp=one, ep=one, etp=one, fsdp=one * members, dp=one * (64 // members), pp=one,
             order=np.arange(120),
         )  # fmt: skip
         found = networks(model, mesh)["shard"].gather_s(np.full(120, size))
@@ -113,8 +113,8 @@ def test_no_gather_is_faster_than_the_least_per_byte(members: int) -> None:
 
 def test_a_mesh_without_data_ranks_reduces_nothing() -> None:
     model = asked_of(**JOBS[0]).model
-    assert reductions(model, (4, 1, 4, 1, 1, 1)) == [(0.0, 0.0)]
-    ((once, often),) = reductions(model, (1, 1, 1, 16, 1, 1))
+    assert reductions(model, (4, 1, 4, 1, 1, 1, 1)) == [(0.0, 0.0)]
+    ((once, often),) = reductions(model, (1, 1, 1, 16, 1, 1, 1))
     assert once > 0.0 == often
-    ((once, often),) = reductions(model, (1, 1, 1, 1, 16, 1))
+    ((once, often),) = reductions(model, (1, 1, 1, 1, 16, 1, 1))
     assert often > 0.0 == once

@@ -84,6 +84,7 @@ TREE: Tree = [
             {"Certificates": "model/certificate.md"},
             {"Other search engines": "uneven/side_by_side.md"},
             {"Uneven stages in figures": "uneven/performance.md"},
+            {"What more freedom gains": "uneven/freedoms.md"},
         ]},
         {"The accuracy": [
             {"In short": "accuracy.md"}, {"Step time": "accuracy/step-time.md"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from planner.verification.asked import fingerprints, not_covered
 from planner.verification.document import FORMAT, sealed, text_of
 from planner.verification.stages.checking import not_covered as stages_not_covered
 
-_MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
+_MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep", "etp")
 ARCHIVE = ".zip"
 """Ending of proofs with integer programs, of stages that differ."""
 _STAGES = ("factorizations", "meshes", "partial_plans", "plans")
@@ -148,7 +149,7 @@ class _Nodes:
         lost = columns[least == NOTHING_FITS]
         fitting = least[least != NOTHING_FITS]
         return {
-            "no_memory": lost.tolist(),
+            "no_memory": [_mesh_row(row) for row in lost.tolist()],
             "closed": self._bounded(self.closed, fitting),
             "searched": _names(self.partial_plans, self.searched),
             "begun": self._bounded(self.begun, fitting),
@@ -192,7 +193,12 @@ def _names(partial_plans: PartialPlans, nodes: IntArray) -> list[list[Any]]:
     schedules = [SCHEDULES[code] for code in own["schedule"]]
     splits = [SPLITS[code] for code in own["split"]]
     columns = zip(*axes, own["micro_batch"], schedules, own["interleave"], splits, strict=True)
-    return [list(row) for row in columns]
+    return [[*_mesh_row(row[: len(_MESH)]), *row[len(_MESH) :]] for row in columns]
+
+
+def _mesh_row(sizes: Sequence[int]) -> list[int]:
+    """A mesh; etp is left out where it is 1."""
+    return list(sizes if sizes[-1] > 1 else sizes[:-1])
 
 
 def _choices(inner: Inner, node: IntArray, rows: IntArray) -> list[list[Any]]:

@@ -62,11 +62,11 @@ def _replicas(front: Sequence[PlanResult]) -> str:
 
 
 def _kind(plan: Plan) -> tuple[int, ...]:
-    return plan.tp, plan.cp, plan.pp, plan.ep, int(plan.fsdp > 1)
+    return plan.tp, plan.cp, plan.pp, plan.ep, plan.etp, int(plan.fsdp > 1)
 
 
 def _kind_words(plan: Plan) -> str:
-    sizes = {axis: getattr(plan, axis) for axis in ("tp", "cp", "pp", "ep")}
+    sizes = {axis: getattr(plan, axis) for axis in ("tp", "cp", "pp", "ep", "etp")}
     words = [f"{axis} {size}" for axis, size in sizes.items() if size > 1]
     words += ["fsdp"] if plan.fsdp > 1 else []
     return " x ".join(words) or "data ranks alone"

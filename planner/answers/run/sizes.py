@@ -101,7 +101,8 @@ def _allowed(model: CostModel, plan: Plan, ranks: IntArray) -> IntArray | str:
         ),
         (
             _experts,
-            f"the experts of its groups of ep {plan.ep:,} would be lost: no other replica has them",
+            f"the experts of its groups of {_groups(plan)} would be lost: no other replica has "
+            "them",
         ),
         (_rules, f"{model.framework.name} or {model.cluster.name} has no smaller number of ranks"),
         (_fits, "with fewer ranks the shards of the optimizer are larger, and do not fit"),
@@ -117,9 +118,13 @@ def _batch(model: CostModel, plan: Plan, ranks: IntArray) -> BoolArray:
     return np.asarray(model.job.global_batch % (ranks * plan.fsdp * plan.micro_batch) == 0)
 
 
+def _groups(plan: Plan) -> str:
+    return f"ep {plan.ep:,}" if plan.etp == 1 else f"ep {plan.ep:,} x etp {plan.etp:,}"
+
+
 def _experts(model: CostModel, plan: Plan, ranks: IntArray) -> BoolArray:
     del model
-    return np.asarray(ranks * plan.tp * plan.cp * plan.fsdp % plan.ep == 0)
+    return np.asarray(ranks * plan.tp * plan.cp * plan.fsdp % plan.expert_ranks == 0)
 
 
 def _rules(model: CostModel, plan: Plan, ranks: IntArray) -> BoolArray:

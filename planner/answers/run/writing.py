@@ -47,7 +47,7 @@ def writing(
 
 def _ranks(plan: Plan, writers: str) -> int:
     """How many ranks write something."""
-    replica = plan.tp * plan.pp * plan.ep
+    replica = plan.tp * plan.pp * plan.expert_ranks
     if writers == ONE:
         return 1
     alike = writers == SHARDS and plan.sharding == "ddp"

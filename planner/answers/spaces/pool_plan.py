@@ -27,7 +27,7 @@ from planner.results.plan import PlanResult
 from planner.results.pool_use import PoolUse
 from planner.search.limits import Limits
 
-_AXES = ("tp", "cp", "ep", "fsdp", "dp", "pp")
+_AXES = ("tp", "cp", "etp", "ep", "fsdp", "dp", "pp")
 
 
 @dataclass(frozen=True, kw_only=True)

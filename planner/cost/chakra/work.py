@@ -250,12 +250,19 @@ def _exchanges(
 
 
 def _of_experts(model: CostModel, x: Evaluated) -> list[Message]:
-    """Tokens to their experts, and back."""
+    """Tokens to their experts, and back; ranks that share experts gather, and scatter the sums."""
     plans, shapes = x.columns.plans, model.shapes
     rows = float((plans.micro_batch * model.job.seq_len / plans.cp / plans.tp)[0])
     width = rows * shapes.experts_per_token * shapes.hidden
     sizes = (model.assumptions.dispatch_bytes * width, ACTIVATION_BYTES * width)
-    return [Message(collective="all-to-all", group="ep", size_bytes=size) for size in sizes]
+    there, back = (Message(collective="all-to-all", group="ep", size_bytes=one) for one in sizes)
+    if (etp := int(plans.etp[0])) == 1:
+        return [there, back]
+    gathered, scattered = (
+        Message(collective=name, group="etp", size_bytes=etp * size)
+        for name, size in zip(("all-gather", "reduce-scatter"), sizes, strict=True)
+    )
+    return [there, gathered, scattered, back]
 
 
 def _offloaded(
@@ -270,7 +277,7 @@ def _offloaded(
     streamed = 2.0 * _first(weights) if mask & OFFLOAD_WEIGHTS else 0.0
     if not mask & OFFLOAD_ACTIVATIONS:
         return (streamed, streamed), 0.0
-    names = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "offload")
+    names = ("tp", "cp", "ep", "etp", "micro_batch", "sequence_parallel", "cp_mode", "offload")
     columns = {name: getattr(plans, name)[:, None] for name in names}
     found = layer_columns(model, recompute=group.recompute, clock=x.columns.clock, **columns)
     kept = _first(found.saved_bytes[int(moe)]) * float(

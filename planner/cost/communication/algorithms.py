@@ -26,9 +26,9 @@ from planner.network.synthesized.tables import GroupTable, group_keys, key_of
 from planner.plan import ALL_TO_ALL, DDP, ZERO3, Plan, PlanTable
 
 _AXES = {
-    "tp": "tp", "cp": "cp", "ep": "ep", "pp": "pp", "shard": "cp x fsdp", "replica": "dp",
-    "data": "cp x fsdp x dp", "expert_shard": "expert shards", "expert_replica": "expert replicas",
-    "expert_data": "expert data",
+    "tp": "tp", "cp": "cp", "ep": "ep", "etp": "etp", "pp": "pp", "shard": "cp x fsdp",
+    "replica": "dp", "data": "cp x fsdp x dp", "expert_shard": "expert shards",
+    "expert_replica": "expert replicas", "expert_data": "expert data",
 }  # fmt: skip
 _KINDS = {
     "all-gather": "gather", "reduce-scatter": "gather", "all-reduce": "reduce",
@@ -148,7 +148,10 @@ def _of_layers(model: CostModel, x: Columns) -> Iterator[tuple[str, str, str, fl
     else:
         yield "cp", "keys and values", "all-gather", float(gathered[0])
     if shapes.experts:
-        yield "ep", "tokens", "all-to-all", float(expert_bytes(shapes, tokens, plans.tp)[0])
+        routed = float(expert_bytes(shapes, tokens, plans.tp)[0])
+        yield "ep", "tokens", "all-to-all", routed
+        for name in ("all-gather", "reduce-scatter"):
+            yield "etp", "tokens", name, float(plans.etp[0]) * routed
     sent = send_bytes(model, plans.tp, tokens, plans.sequence_parallel)
     yield "pp", "activations", "send", float(sent[0])
 

@@ -25,7 +25,7 @@ class LayerInputs:
     """What the time of a layer depends on; every array broadcasts to (n, s).
 
     Attributes:
-        tp, cp, ep: Degrees.
+        tp, cp, ep, etp: Degrees.
         tokens: Tokens of a micro-batch on the chip: micro_batch * seq_len / cp.
         sequence_parallel: Activations between blocks are divided by tp.
         cp_mode, recompute: Codes of `planner.plan.plan`.
@@ -34,13 +34,14 @@ class LayerInputs:
         selective: What selective recomputation drops, as `FrameworkProfile` has it.
         stops_early: Whether full recomputation stops before the last product, likewise.
         gathers_context: Rings gather keys and values at once; see `FrameworkProfile`.
-        tp_net, cp_net, ep_net: Costs of the groups.
+        tp_net, cp_net, ep_net, etp_net: Costs of the groups.
         pp_net: That of the pipeline; None: what depends on it is left out.
     """
 
     tp: IntArray
     cp: IntArray
     ep: IntArray
+    etp: IntArray
     tokens: FloatArray
     sequence_parallel: npt.NDArray[np.bool_]
     cp_mode: IntArray
@@ -53,6 +54,7 @@ class LayerInputs:
     tp_net: GroupCosts
     cp_net: GroupCosts
     ep_net: GroupCosts
+    etp_net: GroupCosts
     pp_net: GroupCosts | None = None
 
     @property
@@ -172,7 +174,7 @@ def expert_exchange_s(
 ) -> FloatArray:
     """Dispatch and combine of one pass: T k h / tp elements there, and back in 2 bytes each.
 
-    A token visits k experts. Three ways:
+    A token visits k experts. Three ways over ep:
 
         one copy per expert     two all-to-alls
         one copy per rank       the same of the share `copies_sent`; between nodes one copy per
@@ -180,20 +182,37 @@ def expert_exchange_s(
         gathered tokens         an all-gather and a reduce-scatter over ep of all of T h / tp
 
     All wait for the busiest rank, to which `load` times the mean goes, but no token twice where
-    copies are sent once.
+    copies are sent once. Ranks that share their experts (etp) then gather what each of them got,
+    and scatter the sums of its results (Megatron-LM core_v0.14, token_dispatcher.py,
+    `MoEAlltoAllTokenDispatcher`: all-to-all over ep, all-gather and reduce-scatter over its tp).
     """
     if a.gathers_tokens:
         all_tokens = x.tokens / x.tp * shapes.expert_io * x.ep
         there = x.ep_net.gather_s(a.dispatch_bytes * all_tokens)
-        return there + x.ep_net.gather_s(ACTIVATION_BYTES * all_tokens)
+        back = x.ep_net.gather_s(ACTIVATION_BYTES * all_tokens)
+        return there + back + _sharing_s(a, x, ACTIVATION_BYTES * all_tokens)
     size = load * expert_bytes(shapes, x.tokens, x.tp)
     there = a.dispatch_bytes / ACTIVATION_BYTES * size
     if a.sends_copies:
-        return x.ep_net.exchange_s(there) + x.ep_net.exchange_s(size)
+        exchanged = x.ep_net.exchange_s(there) + x.ep_net.exchange_s(size)
+        return exchanged + _sharing_s(a, x, size)
     near, far = copies_sent(a, shapes, x.ep, x.ep_net.domains)
     k = max(shapes.experts_per_token, 1)
     near, far = np.minimum(near, x.ep / k / load), np.minimum(far, x.ep_net.domains / k / load)
-    return x.ep_net.relay_s(near * there, far * there) + x.ep_net.relay_s(near * size, far * size)
+    sent = x.ep_net.relay_s(near * there, far * there) + x.ep_net.relay_s(near * size, far * size)
+    return sent + _sharing_s(a, x, near * size)
+
+
+def _sharing_s(a: Assumptions, x: LayerInputs, size: FloatArray) -> FloatArray | float:
+    """Seconds in which ranks of etp gather the tokens of all of them, and scatter the results.
+
+    `size`: 2 bytes for each element that one of them got.
+    """
+    if not np.any(x.etp > 1):
+        return 0.0
+    whole = x.etp * size
+    gathered = x.etp_net.gather_s(a.dispatch_bytes / ACTIVATION_BYTES * whole)
+    return gathered + x.etp_net.gather_s(whole)
 
 
 def expert_crossing(

@@ -23,7 +23,7 @@ from planner.cost.communication.data_parallel import (
     reduces_again,
     updated_bytes,
 )
-from planner.cost.communication.exchanges import ACTIVATION_BYTES, expert_crossing
+from planner.cost.communication.exchanges import ACTIVATION_BYTES, copies_sent, expert_crossing
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.job import Job
@@ -164,10 +164,35 @@ def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     exchanged = over_groups(x, exchanges)
     ring = np.where(plans.cp_mode == ALL_TO_ALL, 0.0, 1.0)
     rings = ring * plans.cp * over_groups(x, turns)
+    shared = _shared_volume(model, x) if np.any(plans.etp > 1) else {}
     return {
+        **shared,
         "tp": ACTIVATION_BYTES * _tokens(model, x) * shapes.hidden * exchanged,
         "cp": ACTIVATION_BYTES * _tokens(model, x) * _key_value_width(shapes, plans) * rings,
     }
+
+
+def _shared_volume(model: CostModel, x: Columns) -> dict[str, FloatArray]:
+    """Of those of etp: the tokens of all ranks that share experts, and their results."""
+    a, plans, shapes = model.assumptions, x.plans, model.shapes
+    nodes = x.nets["ep"].flat().domains
+    copies: FloatArray | float = copies_sent(a, shapes, plans.ep, nodes)[0]
+    if a.gathers_tokens:
+        copies = plans.ep / max(shapes.experts_per_token, 1)
+
+    def passes(group: RecomputeGroup) -> FloatArray:
+        ahead = 2.0 + model.job.reference_passes
+        return group.moe * (ahead + repeats(model, group).exchanges)
+
+    whole = plans.etp * copies * _routed_bytes(model, x)
+    return {"etp": 2 * whole * over_groups(x, passes)}
+
+
+def _routed_bytes(model: CostModel, x: Columns) -> FloatArray:
+    """(n,) bytes of the copies of tokens for all experts, the mean of the ways there and back."""
+    both_ways = (model.assumptions.dispatch_bytes + ACTIVATION_BYTES) / 2
+    shapes, own = model.shapes, both_ways * _tokens(model, x) / x.plans.tp
+    return np.asarray(own * shapes.experts_per_token * shapes.expert_io)
 
 
 def _key_value_width(shapes: Shapes, plans: PlanTable) -> FloatArray:
@@ -210,8 +235,7 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
 def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Bytes sent in all-to-alls of a step, summed over chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
-    both_ways = (model.assumptions.dispatch_bytes + ACTIVATION_BYTES) / 2
-    routed = both_ways * tokens / plans.tp * shapes.experts_per_token * shapes.expert_io
+    routed = _routed_bytes(model, x)
     queries = shapes.heads / plans.tp * (shapes.head_dim + shapes.value_dim)
     width = queries + _key_value_width(shapes, plans)
     swap = np.where(plans.cp_mode == ALL_TO_ALL, 1.0, 0.0) * ACTIVATION_BYTES * tokens * width

@@ -169,10 +169,10 @@ def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     What the products move is computed once per combination of the columns that their sizes have.
     """
     shapes, plans = model.shapes, x.plans
-    first, rows = distinct([plans.micro_batch, plans.cp, plans.tp, plans.ep])
-    tp, ep = plans.tp[first, None], plans.ep[first, None]
+    first, rows = distinct([plans.micro_batch, plans.cp, plans.tp, plans.ep, plans.etp])
+    tp, ep, etp = (one[first, None] for one in (plans.tp, plans.ep, plans.etp))
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[first, None]
-    shares = Shares(tokens=tokens, tp=tp, ep=ep)
+    shares = Shares(tokens=tokens, tp=tp, ep=ep, etp=etp)
     linears = list(_products(model, shares))
     columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
     head = Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)
@@ -215,7 +215,8 @@ def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, F
         made = [shapes.parts_of(moe=moe) for moe in (False, True)]
         of_scan = a.elementwise * shapes.scan.elementwise + shapes.scan.moved
         dense, moe = (x + p.recurrence * of_scan for x, p in zip((dense, moe), made, strict=True))
-    return dense, moe + a.routing_bytes * 2 * shapes.experts_per_token * shapes.expert_io
+    routed = a.routing_bytes * (1 + plans.etp) * shapes.experts_per_token * shapes.expert_io
+    return dense, moe + routed
 
 
 def layer_bytes(

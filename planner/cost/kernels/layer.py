@@ -87,8 +87,8 @@ class LayerTimes:
 
 def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> LayerTimes:
     """The times of one dense or mixture-of-experts layer."""
-    load = busiest_rank(a, shapes, x.tokens, x.tp, x.ep) if moe else 1.0
-    shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep, load=load)
+    load = busiest_rank(a, shapes, x.tokens * x.etp, x.tp, x.ep) if moe else 1.0
+    shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep, etp=x.etp, load=load)
     operators = layer_operators(shapes, shares, moe=moe)
     linears, dropped = _products_s(a, shapes, operators, x)
     core = _attention_core(a, shapes, x, moe=moe)
@@ -219,7 +219,7 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     """Norms, residuals, activations, routing: bytes of one forward pass over memory rate.
 
     bytes = e * 2 T [h (c_row / (tp if SP else 1) + c_tp / tp) + c_ff (1 + gated) f / tp]
-            (+ (2 c_moe + c_bias) T k h / tp on mixture-of-experts layers; c_bias with biases)
+            (+ (c_moe (1 + etp) + c_bias etp) T k h / tp with experts; c_bias with biases)
 
     A layer of one block has half of the rows; those of recurrences are counted with their scans.
     """
@@ -233,9 +233,13 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
 
 
 def _routing_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatArray:
-    """The part of it that permutes tokens for their experts and back, and adds biases there."""
+    """The part of it that permutes tokens for their experts and back, and adds biases there.
+
+    Half before they are sent, half where they arrive: on each of the ranks that share the experts.
+    """
     routed = shapes.experts_per_token * shapes.expert_io / x.tp
-    per_element = 2 * a.routing_bytes + (a.expert_bias_bytes if shapes.expert_biases else 0.0)
+    biases = x.etp * a.expert_bias_bytes if shapes.expert_biases else 0.0
+    per_element = (1 + x.etp) * a.routing_bytes + biases
     return np.asarray(per_element * x.tokens * routed / a.memory_bytes_per_s)
 
 

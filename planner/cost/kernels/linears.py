@@ -129,13 +129,14 @@ class Shares:
 
     Attributes:
         tokens: On the chip.
-        tp, ep: Degrees.
+        tp, ep, etp: Degrees.
         load: Of the experts of the chip, over the mean.
     """
 
     tokens: FloatArray
     tp: IntArray
     ep: IntArray
+    etp: IntArray | int = 1
     load: FloatArray | float = 1.0
 
 
@@ -187,11 +188,11 @@ def _expert_linears(shapes: Shapes, x: Shares) -> dict[str, list[Linear]]:
     """Grouped GEMMs of the local experts, router, and the shared experts.
 
     Each of the experts / ep local experts gets tokens * k * ep / (experts * tp) tokens, times
-    `load`.
+    `load`; of those that etp ranks share, each has a share of the width and the tokens of all.
     """
     local = shapes.experts / x.ep
-    routed = x.tokens / x.tp * shapes.experts_per_token / local * x.load
-    width, hidden, read = shapes.expert_width, shapes.hidden, shapes.expert_io
+    routed = x.tokens / x.tp * shapes.experts_per_token / local * x.load * x.etp
+    width, hidden, read = shapes.expert_width / x.etp, shapes.hidden, shapes.expert_io
     up = (1 + shapes.gated) * width
     operators = {
         "experts": [

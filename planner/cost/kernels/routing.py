@@ -19,7 +19,7 @@ def busiest_rank(
 ) -> FloatArray:
     """Expected load of the busiest of ep ranks over the mean, in one micro-batch.
 
-        v = (1 - 1/ep) ((E - k) / (E - 1) / n + s^2 ep / E),    n = T k / tp choices per rank
+        v = (1 - 1/ep) ((E - k) / (E - 1) / n + s^2 ep / E),    n = T k etp / tp choices per rank
         busiest = min(1 + sqrt(v) z(ep), ep, E / k),    z(ep) = Phi^-1((ep - 3/8) / (ep + 1/4))
 
     A token chooses k different experts, with shares that differ by s = `load_spread` of their mean
@@ -33,7 +33,7 @@ def busiest_rank(
     Args:
         a: Spread; `moe_imbalance` multiplies the result.
         shapes: Experts, and how many a token visits.
-        tokens: Of a micro-batch on a chip before tp divides them.
+        tokens: Of a micro-batch on a chip before tp divides them, of all ranks of etp.
         tp, ep: Degrees.
     """
     if a.even_loads:

@@ -133,7 +133,7 @@ def kept_beside(job: Job, *, moe: bool) -> float:
     return sum(one.crossed * (drops * one.inputs + dora * one.outputs) for one in matrices)
 
 
-def kept_widened(job: Job, ep: IntArray, *, moe: bool) -> FloatArray | float:
+def kept_widened(job: Job, holders: IntArray, *, moe: bool) -> FloatArray | float:
     """Bytes per layer and micro-batch, of all of tp, of quantized weights that stay widened.
 
     The product with dropped inputs is one of PyTorch's own with the widened weights, which keeps
@@ -142,14 +142,14 @@ def kept_widened(job: Job, ep: IntArray, *, moe: bool) -> FloatArray | float:
 
     Args:
         job: What is trained.
-        ep: Ranks that divide routed experts.
+        holders: Ranks that divide routed experts, ep times etp.
         moe: Whether it is a layer with experts.
     """
     if not (job.widens and job.adapter == "dora" and job.lora_dropout):
         return 0.0
     widened: FloatArray | float = 0.0
     for one in adapted_matrices(job, "moe" if moe else "dense"):
-        held = one.count / ep if one.count > one.crossed else one.count
+        held = one.count / holders if one.count > one.crossed else one.count
         widened = widened + FROZEN[UNQUANTIZED] * held * one.inputs * one.outputs
     return widened
 

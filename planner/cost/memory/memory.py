@@ -104,6 +104,7 @@ def activation_bytes(
     seq_len: float,
     operand: float = 2.0,
     adapters: FloatArray | float = 0.0,
+    etp: IntArray | int = 1,
 ) -> dict[str, FloatArray]:
     """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
 
@@ -112,9 +113,9 @@ def activation_bytes(
 
     (n norm inputs and outputs, `Shapes.kept_inputs`: 4 with two norms; queries, keys, values,
     attention output, log-sum-exp; MLP). Without fused attention 5 heads s / tp more; a
-    mixture-of-experts MLP keeps k (4 h + c_f f_e) + c_f f_shared. Selective drops the scores, all
-    but half of the matmul outputs, what up projections, norms and activations made, or what a
-    `keeps` does not list. `working` is what recomputing one layer holds: all of it and its
+    mixture-of-experts MLP keeps k (2 h (1 + etp) + c_f f_e) + c_f f_shared. Selective drops the
+    scores, all but half of the matmul outputs, what up projections, norms and activations made, or
+    what a `keeps` does not list. `working` is what recomputing one layer holds: all of it and its
     gradients. Inputs of matrix products take `operand` bytes; where these are not 2, the projection
     keeps its input beside the output of attention. `adapters`: what
     `planner.cost.memory.adapters.kept_beside` has, which selective does not drop. Layers that are
@@ -123,7 +124,7 @@ def activation_bytes(
     ranks = tp.astype(np.float64)
     rows = np.where(sequence_parallel, ranks, 1.0)
     less = 2.0 - operand
-    x = layer_tensors(shapes, framework, ranks, moe=moe, operand=operand)
+    x = layer_tensors(shapes, framework, ranks, moe=moe, operand=operand, etp=etp)
     attention = x.attention + adapters
     scores = 0.0 if fused else 5.0 * x.heads * seq_len / ranks
     reads = shapes.inputs_read(moe=moe)  # what of `kept_inputs` products read, and not norms
@@ -308,7 +309,8 @@ def _activations(
             seq_len=job.seq_len,
             operand=kept_bytes(job),
             adapters=kept_beside(job, moe=moe)
-            + kept_widened(job, plans.ep[:, None], moe=moe) / tokens,
+            + kept_widened(job, plans.expert_ranks[:, None], moe=moe) / tokens,
+            etp=plans.etp[:, None],
         )
         wide = shapes.inputs_read(moe=moe) * gathered
         one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, wide)
@@ -353,7 +355,7 @@ def _buffers(
     framework, share = job.framework, trained_share(job)
     dense = np.where(stages.dense > 0, local.dense_layer, 0.0)
     layer = np.maximum(dense, np.where(stages.moe > 0, local.moe_layer + local.experts, 0.0))
-    one_expert = float(job.model.expert_parameters)
+    one_expert = job.model.expert_parameters / plans.etp[:, None]
     shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
     ends = end_parameters(plans, stages, local)
     ends = ends - stages.first * (local.tower - local.tower_gathered)

@@ -2,9 +2,9 @@
 
 Column- and row-parallel matrices are divided by tp; norms, routers, biases and the down
 projections of latent attention (MLA) are replicated over tp; key and value heads are replicated
-where tp exceeds their number; routed experts are divided by ep alone (their tokens are divided by
-tp), as in Megatron with an expert tensor parallelism of 1. The vocabulary is padded to a multiple
-of tp (times the framework's own multiple), as the kernels require.
+where tp exceeds their number; routed experts are divided by ep and etp alone (their tokens are
+divided by tp), as in Megatron with its expert tensor parallelism. The vocabulary is padded to a
+multiple of tp (times the framework's own multiple), as the kernels require.
 """
 
 from __future__ import annotations
@@ -103,22 +103,22 @@ def _dense_mlp(model: Model) -> int:
 
 
 def local_parameters(
-    model: Model, tp: IntArray, ep: IntArray, vocab_multiple: int
+    model: Model, tp: IntArray, expert_ranks: IntArray, vocab_multiple: int
 ) -> LocalParameters:
-    """Parameters per chip for arrays of tensor- and expert-parallel degrees, (n,) each.
+    """Parameters per chip for arrays of tp, and of the ranks that hold all experts, (n,) each.
 
     Where layers of a kind are made of other parts, of an average one.
     """
     attention = attention_per_chip(model, tp)
     made = {kind: _mixing(model, kind, attention, tp) for kind in _KINDS}
     vocabulary = padded_vocab(model.vocab_size, tp, vocab_multiple) * model.hidden / tp
-    zero = np.zeros(np.broadcast(tp, ep).shape)
+    zero = np.zeros(np.broadcast(tp, expert_ranks).shape)
     dense, moe, experts = zero, zero, zero
     if "dense" in model.layer_kinds:
         dense = made["dense"] + _mlp_share(model) * _dense_mlp(model) / tp
     if model.moe is not None:
         moe = made["moe"] + model.router_parameters + model.shared_expert_parameters / tp
-        experts = zero + model.moe.experts * model.expert_parameters / ep
+        experts = zero + model.moe.experts * model.expert_parameters / expert_ranks
     return LocalParameters(
         dense_layer=dense + zero,
         moe_layer=moe + zero,

@@ -22,15 +22,15 @@ def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray
     """(n, s) ranks over which dense and expert state is divided, given a sharding per stage.
 
     Dense: cp * dp * fsdp, or cp * fsdp under zero3 (hybrid sharding keeps dp replicas); experts:
-    what the groups of ep leave of tp and of the same axes. These are the sizes of the groups
-    "data", "shard", "expert_data" and "expert_shard" of `planner.network.placement`.
+    what the groups of ep and etp leave of tp and of the same axes. These are the sizes of the
+    groups "data", "shard", "expert_data" and "expert_shard" of `planner.network.placement`.
     """
     full = (plans.cp * plans.dp * plans.fsdp)[:, None]
     inner = (plans.cp * plans.fsdp)[:, None]
     dense = np.where(sharding == ZERO3, inner, full)
-    tp, ep = plans.tp[:, None], plans.ep[:, None]
-    gathered = inner * tp // np.gcd(inner * tp, ep)
-    experts = np.where(sharding == ZERO3, gathered, full * tp // ep)
+    tp, holders = plans.tp[:, None], plans.expert_ranks[:, None]
+    gathered = inner * tp // np.gcd(inner * tp, holders)
+    experts = np.where(sharding == ZERO3, gathered, full * tp // holders)
     return dense.astype(np.float64), np.maximum(experts, 1).astype(np.float64)
 
 

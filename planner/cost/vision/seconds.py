@@ -95,6 +95,7 @@ def _inputs(
         tp=tp,
         cp=one,
         ep=one,
+        etp=one,
         tokens=patches,
         sequence_parallel=one < 1,
         cp_mode=RING * one,
@@ -107,6 +108,7 @@ def _inputs(
         tp_net=net,
         cp_net=net,
         ep_net=net,
+        etp_net=net,
     )
 
 

@@ -152,8 +152,8 @@ def _differences(asked: Sequence[Asked]) -> list[Difference]:
     groups += [("machine", name, [one.machine.get(name) for one in asked]) for name in names]
     listed = any(one.result.plan.stages is not None for one in asked)
     plans = [(_by_stage if listed else plan_fields)(one.result.plan) for one in asked]
-    for axis in plans[0]["mesh"]:
-        groups.append(("mesh", axis, [plan["mesh"][axis] for plan in plans]))
+    for axis in dict.fromkeys(axis for plan in plans for axis in plan["mesh"]):
+        groups.append(("mesh", axis, [plan["mesh"].get(axis, 1) for plan in plans]))
     for name in dict.fromkeys(name for plan in plans for name in plan if name != "mesh"):
         groups.append(("choices", name, [plan.get(name) for plan in plans]))
     for group, name, values in groups:

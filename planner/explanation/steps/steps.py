@@ -41,6 +41,9 @@ def _steps(model: CostModel, plan: Plan, options: SpaceOptions) -> Iterator[tupl
         yield f"ep {plan.ep * 2}", replace(plan, ep=plan.ep * 2)
         if plan.ep % 2 == 0:
             yield f"ep {plan.ep // 2}", replace(plan, ep=plan.ep // 2)
+    if plan.etp > 1:
+        yield f"etp {plan.etp * 2}", replace(plan, etp=plan.etp * 2)
+        yield "etp 1", replace(plan, etp=1)
     local = model.job.global_batch // (plan.dp * plan.fsdp)
     for size in (plan.micro_batch * 2, plan.micro_batch // 2):
         if size >= 1 and local % size == 0:

@@ -18,6 +18,7 @@ _SIZES = {
     "pp": ("pipeline_model_parallel_size", "pipe_parallel_size"),
     "cp": ("context_parallel_size",),
     "ep": ("expert_model_parallel_size",),
+    "etp": ("expert_tensor_parallel_size",),
     "micro_batch": ("micro_batch_size", "train_micro_batch_size_per_gpu"),
 }
 _GRANULARITY = ("recompute_granularity", "activations_checkpoint_granularity")
@@ -47,10 +48,11 @@ def settings_between(
         layers: Of the model.
         text: The launch.
     """
+    follows = before.tp != after.tp and "experts" in text  # etp is tp where nothing says more
     found = [
         Setting(names=names, value=str(getattr(after, field)))
         for field, names in _SIZES.items()
-        if getattr(before, field) != getattr(after, field)
+        if getattr(before, field) != getattr(after, field) or (field == "etp" and follows)
     ]
     by_steps = "gradient_accumulation_steps" in text
     names = ("global_batch_size", "train_batch_size")

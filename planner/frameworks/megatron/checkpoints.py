@@ -5,7 +5,7 @@ from planner.frameworks.checkpoints import EVERY, REPLICA, Checkpoint
 _VERSION = "core 0.16.1"
 _CHECKPOINTING = "Megatron-LM megatron/training/checkpointing.py"
 _OPTIMIZER = "megatron/core/optimizer/distrib_optimizer.py"
-_MESH = ("tp", "pp", "ep", "interleave")
+_MESH = ("tp", "pp", "ep", "etp", "interleave")
 
 MEGATRON_CHECKPOINTS = (
     Checkpoint(

@@ -25,6 +25,7 @@ MEGATRON = FrameworkProfile(
     splits=("even", "even-counted", "front"),
     schedules=("1f1b", "interleaved"),
     takes_lists=True,
+    splits_experts=True,
     recomputes_alike="the first N layers of every stage",
     fp8_recipes=FP8_RECIPES,
     optimizers=("adam", "adam-bf16", "adam-fp8", "muon"),
@@ -49,6 +50,7 @@ ZERO_BUBBLE_FORK = replace(
     memory_knowledge="unmeasured",
     derived_from="megatron",
     takes_lists=False,
+    splits_experts=False,
     recomputes_alike="all layers",
     optimizers=("adam",),
 )
@@ -67,6 +69,7 @@ HAI_LLM = replace(
     memory_knowledge="unmeasured",
     derived_from="megatron",
     takes_lists=False,
+    splits_experts=False,
     recomputes_alike="all layers",
     selective="up-projections",
     experts=ExpertSoftware(dispatcher="deepep", dispatch_bytes=1 + 4 / 128, shared_beside=True),

@@ -84,16 +84,16 @@ def megatron_fsdp_alone(model: CostModel, plans: PlanTable) -> BoolArray:
 def megatron_fsdp_replicas(model: CostModel, plans: PlanTable) -> BoolArray:
     """Every replica of shards has all experts."""
     hybrid = (plans.sharding == ZERO3) & (plans.dp > 1)
-    return np.asarray(~hybrid | (plans.tp * plans.cp * plans.fsdp % plans.ep == 0))
+    return np.asarray(~hybrid | (plans.tp * plans.cp * plans.fsdp % plans.expert_ranks == 0))
 
 
 def megatron_stages_inside(model: CostModel, plans: PlanTable) -> BoolArray:
     """Stages lie inside of data ranks where experts have as many data ranks as attention has.
 
-    Experts are whole (expert tp 1); for dense models the expert ranks are those of tp.
+    For dense models the expert ranks are those of tp.
     """
     inside = laid_out(plans, (words.PIPELINE_INSIDE,)) & ~laid_out(plans, (words.USUAL,))
-    spread = plans.ep if model.shapes.experts else plans.tp
+    spread = plans.expert_ranks if model.shapes.experts else plans.tp
     return np.asarray(~inside | (spread == plans.tp * plans.cp))
 
 

@@ -99,7 +99,8 @@ def needs_exchange(model: CostModel) -> str:
 def experts_across_replicas(model: CostModel, plan: Plan) -> str:
     """Which ranks expert groups may take beside replicas of shards, in one sentence."""
     ranks = plan.tp * plan.cp * plan.fsdp
-    near = nearest_divisors(plan.ep, math.gcd(ranks, model.shapes.experts))
+    shared = ranks // math.gcd(ranks, plan.etp)
+    near = nearest_divisors(plan.ep, math.gcd(shared, model.shapes.experts))
     return (
         f"megatron takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the dp "
         f"{plan.dp} replicas of the shards; nearest ep: {near}"
@@ -113,6 +114,9 @@ def experts_inside(model: CostModel, plan: Plan) -> str:
     if not model.shapes.experts:
         return f"{start} without context parallelism, not with cp {plan.cp}; {end}, or cp 1"
     ranks = plan.tp * plan.cp
+    if plan.etp > 1:
+        held = plan.expert_ranks
+        return f"{start} where ep x etp is tp x cp = {ranks}, not {held}; {end}"
     return f"{start} where ep is tp x cp = {ranks}, not {plan.ep}; {end}, or ep {ranks}"
 
 

@@ -16,7 +16,7 @@ from planner.frameworks.reading.imported import Imported, Noted
 from planner.plan import OFFLOADS, Plan
 from planner.plan.choices import fixed_values
 
-MESH = ("dp", "fsdp", "tp", "cp", "ep", "pp", "micro_batch", "interleave")
+MESH = ("dp", "fsdp", "tp", "cp", "ep", "etp", "pp", "micro_batch", "interleave")
 LARGEST = 2**31
 RECOMPUTES_ALLOWED = "recompute=none, selective or full"
 """`examples` of `LaunchSettings.unsupported` for recomputation."""

@@ -94,9 +94,20 @@ def batch_divides(model: CostModel, plans: PlanTable) -> BoolArray:
 def experts_divide(model: CostModel, plans: PlanTable) -> BoolArray:
     """Experts, and the ranks of a stage, divide over ep."""
     if model.shapes.experts == 0:
-        return np.asarray(plans.ep == 1)
+        return np.asarray(plans.expert_ranks == 1)
     ranks = plans.tp * plans.cp * plans.fsdp * plans.dp
-    return np.asarray((model.shapes.experts % plans.ep == 0) & (ranks % plans.ep == 0))
+    return np.asarray((model.shapes.experts % plans.ep == 0) & (ranks % plans.expert_ranks == 0))
+
+
+def experts_split(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Ranks of etp share the width of an expert evenly."""
+    width = model.shapes.expert_width or 1
+    return np.asarray(width % plans.etp == 0)
+
+
+def split_of_experts_offered(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Experts are whole on a chip where the framework cannot divide them apart from the rest."""
+    return np.asarray((plans.etp == 1) | model.framework.splits_experts)
 
 
 def layers_divide(model: CostModel, plans: PlanTable) -> BoolArray:

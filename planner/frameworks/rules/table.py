@@ -144,9 +144,24 @@ GENERAL: tuple[Rule, ...] = (
         holds=predicates.experts_divide,
         explain=lambda c, p: (
             f"ep {p.ep} must divide the {c.shapes.experts} experts of {c.job.model.name} and "
-            f"tp x cp x fsdp x dp = {p.chips // p.pp}"
+            f"{words.shared(p)}tp x cp x fsdp x dp = {p.chips // p.pp}"
             if c.shapes.experts
             else f"ep {p.ep}: {c.job.model.name} has no experts; allowed: 1"
+        ),
+    ),
+    Rule(
+        name="expert-width",
+        field="etp",
+        framework="any",
+        source="Megatron-LM core_v0.14 transformer/moe/experts.py: columns and rows of an expert "
+        "divide by the size of its tensor parallel group",
+        holds=predicates.experts_split,
+        alone=True,
+        explain=lambda c, p: (
+            f"etp {p.etp} does not divide the width of {c.shapes.expert_width} of the experts of "
+            f"{c.job.model.name}; nearest: {nearest_divisors(p.etp, c.shapes.expert_width)}"
+            if c.shapes.experts
+            else f"etp {p.etp}: {c.job.model.name} has no experts; allowed: 1"
         ),
     ),
     Rule(
@@ -251,6 +266,18 @@ GENERAL: tuple[Rule, ...] = (
         "Accelerate's ParallelismConfig has dp_replicate, dp_shard, tp, cp and sp only",
         holds=predicates.axes_offered,
         explain=words.axes_it_lacks,
+    ),
+    Rule(
+        name="expert-split",
+        field="etp",
+        framework="framework",
+        source="planner.frameworks.profiles: splits_experts",
+        holds=predicates.split_of_experts_offered,
+        alone=True,
+        explain=lambda c, p: (
+            f"{words.called(c)} does not divide experts over etp {p.etp} apart from the rest; "
+            "allowed: 1"
+        ),
     ),
     Rule(
         name="schedule-offered",

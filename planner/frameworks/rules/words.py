@@ -13,7 +13,8 @@ from planner.plan import SPLITS, Plan
 
 _AXES = {
     "tp": "tensor parallelism", "cp": "context parallelism", "pp": "pipeline parallelism",
-    "ep": "expert parallelism", "dp": "replicas", "fsdp": "sharded data parallelism",
+    "ep": "expert parallelism", "etp": "tensor parallelism of experts", "dp": "replicas",
+    "fsdp": "sharded data parallelism",
 }  # fmt: skip
 
 
@@ -26,6 +27,11 @@ def undivided_scan(model: CostModel, plan: Plan) -> str:
         f"recurrences of {model.job.model.name}; nearest: "
         f"{nearest_divisors(plan.tp, math.gcd(heads, keys))}"
     )
+
+
+def shared(plan: Plan) -> str:
+    """What stands before the ranks that experts are dealt out to, where some share each of them."""
+    return f"ep x etp = {plan.expert_ranks} " if plan.etp > 1 else ""
 
 
 def micro_batches(model: CostModel, plan: Plan) -> float:

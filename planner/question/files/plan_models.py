@@ -45,6 +45,9 @@ class MeshModel(_Strict):
     tp: Size = Field(default=1, description="Tensor parallelism.")
     cp: Size = Field(default=1, description="Context parallelism: parts of each sequence.")
     ep: Size = Field(default=1, description="Expert parallelism, folded over tp x cp x fsdp x dp.")
+    etp: Size = Field(
+        default=1, description="Tensor parallelism of each expert, whatever tp is; folded likewise."
+    )
     pp: Size = Field(default=1, description="Pipeline stages.")
 
 

@@ -126,7 +126,7 @@ def _check_sizes(resolved: Resolved, plan: Plan) -> None:
     Raises:
         InputError: A line each.
     """
-    own = {name: (str(getattr(plan, name)),) for name in ("tp", "cp", "ep")}
+    own = {name: (str(getattr(plan, name)),) for name in ("tp", "cp", "ep", "etp")}
     if lines := problems_of(resolved.cost, own, None):
         raise InputError("\n".join(f"resume-from: {line.removeprefix('fix: ')}" for line in lines))
 

@@ -21,6 +21,7 @@ _NAMES = {
     "tp": "tensor parallel",
     "cp": "context parallel",
     "ep": "expert parallel",
+    "etp": "tensor parallel of experts",
     "fsdp": "sharded data parallel",
     "dp": "data parallel",
     "pp": "pipeline parallel",
@@ -128,7 +129,7 @@ def mesh_chart(result: PlanResult, facts: PlanFacts) -> Chart:
         legend=tuple(
             Key(words=f"{axis}: {_NAMES[axis]}", tone=look_of(axis)[0], hatch=look_of(axis)[1],
                 kind="bar")
-            for axis in used if axis != "ep"
+            for axis in used if axis not in ("ep", "etp")
         ),
         notes=tuple(_notes(result, boxes)),
         spelled=True,
@@ -251,6 +252,8 @@ def _notes(result: PlanResult, boxes: Sequence[LevelBox]) -> Iterator[str]:
         yield f"Physical axes of the torus: {result.torus}."
     if result.plan.ep > 1:
         yield f"Groups of {result.plan.ep} ranks share experts (ep); they lie over the other axes."
+    if result.plan.etp > 1:
+        yield f"Groups of {result.plan.etp} ranks share each expert (etp); they lie there likewise."
 
 
 def _row(box: LevelBox) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ The choices of a plan are variables; what couples them are tables of the combina
 occur, and one product: tp cp pp dp fsdp = chips.
 
     place    (mesh, order)                              -> networks of every group
-    layer    (tp, cp, ep, micro-batch, ...), networks   -> row of the layer term
+    layer    (tp, cp, ep, etp, micro-batch, ...), networks -> row of the layer term
     shard    (mesh, sharding, m), networks              -> row of the sharding term
     lay      (layer, shard, clock)                      -> seconds of one layer of each kind
     state    (mesh, sharding, offload, layout), networks -> seconds per step of each stage class
@@ -57,7 +57,7 @@ from planner.search.uniform.space import Space, cross_choices, cross_partial_pla
 from planner.search.uniform.tables import DATA_GROUPS, build_placements
 from solvers.factored import FactoredProblem, Limit, Product, Table
 
-MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
+MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep", "etp")
 _CHOICES = (
     *MESH, "micro_batch", "schedule", "interleave", "split", "sharding", "sequence_parallel",
     "cp_mode", "recompute", "offload",
@@ -215,7 +215,7 @@ class _Builder:
         columns["mesh"] = c.space.mesh_id[plan]
         columns["held"] = columns["offload"] & OFFLOAD_OPTIMIZER
         columns["moved"] = columns["offload"] & ~OFFLOAD_OPTIMIZER
-        for name in ("tp", "cp", "ep", "pp"):
+        for name in ("tp", "cp", "ep", "etp", "pp"):
             columns[f"net_{name}"] = c.placements.classes[name][placement]
         columns["net_data"] = distinct([c.placements.classes[n] for n in DATA_GROUPS])[1][placement]
         for name in ("layer", "shard", "state", "ends", "send"):
@@ -224,13 +224,13 @@ class _Builder:
 
     def _tables(self) -> tuple[Table, ...]:
         c = self.candidates
-        nets = ("net_tp", "net_cp", "net_ep", "net_pp", "net_data")
+        nets = (*(f"net_{name}" for name in (*LAYER_GROUPS, "pp")), "net_data")
         groups = layer_groups(self.model.assumptions)
         of_layer = (*groups[len(LAYER_GROUPS) :], *(f"net_{name}" for name in groups))
         of_ends = ("net_tp",) if self.model.job.images else ()
         of_host = ("fsdp", "sharding") if np.any(self.columns["moved"] & OFFLOAD_WEIGHTS) else ()
         layout = ("pp", "interleave", "split")
-        layer = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
+        layer = (*LAYER_GROUPS, "micro_batch", "sequence_parallel", "cp_mode", "recompute")
         sends = c.values["send.p2p"][self.columns["send_row"], 0]
         paced = paced_sends(self.model.assumptions, self.columns["interleave"]) * sends
         fixed = [
@@ -367,7 +367,7 @@ class _Builder:
         kept["phase"] = self._optimizer_phase(plans)
         moved = {"live": live, "host_live": held.host - host}
         state_keys = ("mesh", "sharding", "offload", *layout[1:])
-        live_keys = ("tp", "cp", "micro_batch", "sequence_parallel", "recompute", "moved")
+        live_keys = ("tp", "cp", "etp", "micro_batch", "sequence_parallel", "recompute", "moved")
         return (
             self._table("kept", state_keys, (), self._bytes(kept)),
             self._table("live", (*live_keys, "schedule", *layout, "m"), (), self._bytes(moved)),
@@ -376,8 +376,7 @@ class _Builder:
     def _optimizer_phase(self, plans: PlanTable) -> FloatArray:
         """(n, s) bytes that the optimizer step allocates when nothing of the passes is left."""
         stages = self.candidates.stages
-        tp, ep = plans.tp[:, None], plans.ep[:, None]
-        local = self.model.local_parameters(tp, ep)
+        local = self.model.local_parameters(plans.tp[:, None], plans.expert_ranks[:, None])
         dense, experts = stage_parameters(plans, stages, local)
         exists = stages.count > 0
         phase = step_bytes(self.model.job, plans, dense, experts, plans.sharding[:, None])

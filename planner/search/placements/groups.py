@@ -103,14 +103,14 @@ class PlacedGroups:
         """The groups of every placement; arguments as for `build_placements`."""
         mesh, order = distinct_orders(meshes, orders)
         fabrics, which = _fabrics(model, meshes["chips"])
-        sizes: dict[str, Any] = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
+        sizes: dict[str, Any] = {axis: meshes[axis][mesh] for axis in (*AXES, "ep", "etp")}
         axes = axis_segments(Mesh(**sizes, order=order))
         experts, given = model.shapes.experts > 0, model.torus_axes
         groups = PlacedGroups(mesh, order, None, fabrics, which[mesh], {}, experts, given)
         if layouts == NO_LAYOUTS:
-            return replace(groups, parts=group_segments(axes, sizes["ep"]))
+            return replace(groups, parts=group_segments(axes, sizes["ep"], sizes["etp"]))
         kept = patterns.DIFFERENT if layouts == EVERY else patterns.EFFICIENT
-        select = partial(groups.chosen, which, meshes["ep"], kept)
+        select = partial(groups.chosen, which, meshes["ep"], meshes["etp"], kept)
         found = mesh_layouts(fabrics, which, meshes, kept, select, deadline)
         mesh = np.concatenate([mesh, found.mesh])
         by_mesh = np.argsort(mesh, kind="stable")  # orders of a mesh before its layouts
@@ -123,12 +123,14 @@ class PlacedGroups:
             order=order,
             layouts=found,
             fabric=which[mesh],
-            parts=group_segments(axes, meshes["ep"][mesh]),
+            parts=group_segments(axes, meshes["ep"][mesh], meshes["etp"][mesh]),
         )
 
-    def chosen(self, which: IntArray, ep: IntArray, kept: str, found: MeshLayouts) -> IntArray:
-        """The different or efficient ones of some layouts; (m,) `which` fabric and `ep`."""
-        parts = group_segments(found.parts, ep[found.mesh])
+    def chosen(
+        self, which: IntArray, ep: IntArray, etp: IntArray, kept: str, found: MeshLayouts
+    ) -> IntArray:
+        """The different or efficient ones of some layouts; (m,) `which` fabric, `ep` and `etp`."""
+        parts = group_segments(found.parts, ep[found.mesh], etp[found.mesh])
         here = replace(self, mesh=found.mesh, fabric=which[found.mesh], parts=parts)
         classes, costs = here.all_classes()
         rows = np.sort(distinct([here.mesh, *classes.values()])[0])

@@ -28,7 +28,7 @@ from planner.network.groups import Segment
 from planner.plan import AXES
 from planner.plan.ranks import Layout
 from planner.search.deadline import NEVER, Deadline
-from planner.search.placements.patterns import layouts_of, patterns, unbeaten
+from planner.search.placements.patterns import ALL, layouts_of, patterns, unbeaten
 
 _AT_A_TIME = 2**18
 _EXACT = (0, 1)  # rows of the costs: members and nodes; the seconds follow
@@ -94,7 +94,7 @@ def mesh_layouts(
     Args:
         fabrics: Distinct networks.
         fabric: (m,) which of them each mesh lives on; those without a torus have no layouts.
-        meshes: Columns `AXES` and "ep", (m,) each.
+        meshes: Columns `AXES`, "ep" and "etp", (m,) each.
         kept: Of which patterns; one of `planner.search.placements.patterns.KEPT`.
         select: Which of those layouts to keep, given a few hundred thousand at a time.
         deadline: When to give up.
@@ -111,7 +111,8 @@ def mesh_layouts(
         if torus is None:
             continue
         deadline.check()
-        own = _parts_of(torus, mesh, int(meshes["ep"][row]), axes, kept)
+        ep, etp = (int(meshes[name][row]) for name in ("ep", "etp"))
+        own = _parts_of(torus, mesh, ep * etp, axes, kept if etp == 1 else ALL)
         block.append((row, own))
         held += len(own)
         if held > _AT_A_TIME:

@@ -153,7 +153,7 @@ def _placements(pools: Sequence[Pool], meshes: Meshes, orders: Sequence[int]) ->
     columns = meshes.columns
     mesh = np.repeat(np.arange(len(meshes)), len(orders))
     order = np.tile(np.array(orders, dtype=np.int64), len(meshes))
-    axes = {name: columns[name][mesh] for name in (*AXES, "ep")}
+    axes = {name: columns[name][mesh] for name in (*AXES, "ep", "etp")}
     per_stage = columns["chips"] // columns["pp"]
     found = []
     for pool in pools:

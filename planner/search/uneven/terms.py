@@ -41,7 +41,7 @@ from planner.search.uneven.rows import Rows
 KINDS = ("dense", "moe")
 EVERY_SHARDING = np.arange(len(SHARDINGS))
 _CELL = ("micro_batch", "sequence_parallel", "cp_mode")
-_LAYER = ("tp", "cp", "ep", *_CELL)
+_LAYER = ("tp", "cp", "ep", "etp", *_CELL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def _layer_times(
         offload=np.zeros((1, 1), dtype=np.int64),
         clock=np.tile(clocks, len(rows.recomputes))[None, :],
     )
-    local = model.local_parameters(few.tp[:, None], few.ep[:, None])
+    local = model.local_parameters(few.tp[:, None], few.expert_ranks[:, None])
     here = {name: nets[name].take(first) for name in groups}
     terms = layer_terms(model, columns, here, local)
     flat = (len(first), recomputes.shape[1])
@@ -147,7 +147,7 @@ def _sharded(
     terms = shard_terms(
         model,
         data_nets({name: costs.take(first) for name, costs in nets.items()}),
-        model.local_parameters(few.tp[:, None], few.ep[:, None]),
+        model.local_parameters(few.tp[:, None], few.expert_ranks[:, None]),
         EVERY_SHARDING[None, :],
         few.pp[:, None],
         m[first, None],
@@ -224,7 +224,7 @@ def stage_state(model: CostModel, rows: Rows, stages: StageClasses) -> StateTerm
         stages: (1, c) or (n, c) contents.
     """
     plans = rows.plans
-    local = model.local_parameters(plans.tp[:, None], plans.ep[:, None])
+    local = model.local_parameters(plans.tp[:, None], plans.expert_ranks[:, None])
     dense, experts = stage_parameters(plans, stages, local)
     nets = {name: costs.take(np.arange(len(rows))[:, None, None]) for name, costs in _flat(rows)}
     terms = state_terms(

@@ -7,9 +7,9 @@ A partial plan is a mesh with micro-batch b, schedule and interleave v.
 
 B_r is the sequences of one data rank; S(b) the least seconds of all layers and both ends for a
 micro-batch of b sequences, over sequence parallelism and context-parallel modes, with the least
-recomputation that lets anything on the mesh fit, with networks of tp, cp and ep of which each cost
-is the least over the placements of the mesh; K(b) the same of kernel seconds; d the reduction of
-the mean stage's gradients and weights in the least time that a group of that size can need
+recomputation that lets anything on the mesh fit, with networks of tp, cp, ep and etp of which each
+cost is the least over the placements of the mesh; K(b) the same of kernel seconds; d the reduction
+of the mean stage's gradients and weights in the least time that a group of that size can need
 anywhere, as far as nothing can hide it, for the sharding that sends least: m times what goes with
 every micro-batch. The slowest stage is at least the mean stage, messages between stages travel for
 free, and the bubble, here that of 1F1B, is what the schedule calls the least
@@ -277,13 +277,14 @@ def _terms_of_variants(
     variants = np.array(list(product(splits, modes)))
     split, mode = np.repeat(variants, len(keys["tp"]), axis=0).T[:, :, None]
     every = {name: np.tile(column, len(variants))[:, None] for name, column in keys.items()}
-    tp, cp, ep = every["tp"], every["cp"], every["ep"]
+    tp, cp, ep, etp = (every[name] for name in ("tp", "cp", "ep", "etp"))
     mode = np.where(heads_exchange(model, tp, cp), mode, RING)
     x = layer_columns(
         model,
         tp=tp,
         cp=cp,
         ep=ep,
+        etp=etp,
         micro_batch=np.tile(micro_batch, len(variants))[:, None],
         sequence_parallel=(tp > 1) & (split == 1),
         cp_mode=mode,
@@ -293,7 +294,7 @@ def _terms_of_variants(
     )
     at = np.tile(np.arange(len(keys["tp"])), len(variants))[:, None]
     tiled = {name: net.take(at) for name, net in nets.items()}
-    return layer_terms(model, x, tiled, model.local_parameters(tp, ep))
+    return layer_terms(model, x, tiled, model.local_parameters(tp, ep * etp))
 
 
 def _least_reductions_s(
@@ -307,7 +308,7 @@ def _least_reductions_s(
     """
     a, share = model.assumptions, trained_share(model.job)
     kinds = model.job.model.layer_kinds
-    local = model.local_parameters(columns["tp"], columns["ep"])
+    local = model.local_parameters(columns["tp"], columns["ep"] * columns["etp"])
     layers = kinds.count("dense") * local.dense_layer + kinds.count("moe") * local.moe_layer
     stage = layers / columns["pp"]
     weights = Gathers.of(model.job).weight_bytes * stage

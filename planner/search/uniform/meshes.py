@@ -1,7 +1,7 @@
 """Meshes: every factorization of a chip count that the rules on axes allow.
 
-chips = tp * cp * pp * dp * fsdp, with ep folded over all but pp; for the chip count asked for
-and, for the front, every smaller one that the cluster can give.
+chips = tp * cp * pp * dp * fsdp, with ep and etp folded over all but pp; for the chip count asked
+for and, for the front, every smaller one that the cluster can give.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Meshes:
     Attributes:
         columns: `MESH_AXES` and "chips", (m,) each.
         counts: "factorizations" (tp x cp x pp x data ranks) and "meshes" (their data ranks split
-            into dp x fsdp, crossed with ep): considered, dropped by each rule, kept.
+            into dp x fsdp, crossed with ep and etp): considered, dropped by each rule, kept.
     """
 
     columns: dict[str, IntArray]
@@ -199,6 +199,18 @@ def _fits(schedule: Schedule, v: int) -> bool:
     return bool(schedule.fits_interleave(np.array(v)))
 
 
+def expert_groups(model: CostModel, options: SpaceOptions) -> list[tuple[int, int]]:
+    """Pairs of ep and etp: experts are whole on a chip unless other values of etp are asked for.
+
+    On ten jobs that gains too little to be searched by default (`docs/uneven/freedoms.md`).
+    """
+    if not model.shapes.experts or "ep" in model.framework.lacks:
+        return [(1, 1)]
+    asked = sorted(options.fixed.get("etp", ())) if model.framework.splits_experts else []
+    shared = [n for n in asked if model.shapes.expert_width % n == 0] or [1]
+    return [(ep, etp) for ep in divisors(model.shapes.experts) for etp in shared]
+
+
 def _split_data(
     model: CostModel, columns: dict[str, IntArray], options: SpaceOptions
 ) -> tuple[dict[str, IntArray], dict[str, int]]:
@@ -211,16 +223,15 @@ def _split_data(
     split = np.array([pair for d in data for pair in pairs[int(d)]], dtype=np.int64).reshape(-1, 2)
     base = {name: columns[name][source] for name in ("tp", "cp", "pp")}
     base |= {"dp": split[:, 0], "fsdp": split[:, 1]}
-    folds_experts = model.shapes.experts > 0 and "ep" not in model.framework.lacks
-    experts = divisors(model.shapes.experts) if folds_experts else [1]
+    experts = np.array(expert_groups(model, options), dtype=np.int64)
     count = len(source)
     meshes = {name: np.repeat(column, len(experts)) for name, column in base.items()}
-    meshes["ep"] = np.tile(np.array(experts, dtype=np.int64), count)
+    meshes |= {name: np.tile(experts[:, at], count) for at, name in enumerate(("ep", "etp"))}
     ranks = meshes["tp"] * meshes["cp"] * meshes["dp"] * meshes["fsdp"]
     meshes["chips"] = meshes["pp"] * ranks
-    folds = ranks % meshes["ep"] == 0
+    folds = ranks % (meshes["ep"] * meshes["etp"]) == 0
     asked = np.ones(len(ranks), dtype=np.bool_)
-    for name in ("dp", "fsdp", "ep"):
+    for name in ("dp", "fsdp", "ep", "etp"):
         asked &= options.allows(name, meshes[name])
     keep = folds & asked
     tally = {

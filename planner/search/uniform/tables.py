@@ -2,7 +2,7 @@
 
 A candidate is a (logical plan, placement, clock) triple. Its cost is assembled from five terms:
 
-    layer     (tp, cp, ep, micro-batch, sp, cp mode, recompute, offload) x networks of tp, cp, ep
+    layer     (tp, cp, ep, etp, micro-batch, sp, cp mode, recompute, offload) x their networks
     shard     (mesh, sharding, micro-batches) x data-parallel networks       per layer
     state     (mesh, sharding, offload, layout) x data-parallel networks     per step and stage
     ends      (tp, cp, micro-batch)                                          embedding and head
@@ -77,7 +77,7 @@ def build_placements(
 
     Args:
         model: Gives the network of each chip count.
-        meshes: Columns `AXES`, "ep" and "chips", (m,) each.
+        meshes: Columns `AXES`, "ep", "etp" and "chips", (m,) each.
         orders: Orders of the axes to consider, innermost first.
         layouts: One of `LAYOUTS`: which layouts over a torus to consider beside them.
         deadline: When to give up.
@@ -129,7 +129,7 @@ def ideal_networks(
 
     Args:
         model, meshes, orders: As for `build_placements`.
-        names: "tp", "cp" or "ep".
+        names: "tp", "cp", "ep" or "etp".
         deadline: When to give up.
         layouts: As for `build_placements`.
 

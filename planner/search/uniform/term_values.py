@@ -44,7 +44,7 @@ from planner.search.uniform.tables import (
 
 STATE_FIELDS = ("collective", "optimizer", "optimizer_kernels")
 LAYER_FIELDS = ("total", "backward", "kernels")
-_PER_LAYER = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
+_PER_LAYER = ("tp", "cp", "ep", "etp", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
 
 
 def term_indices(
@@ -120,7 +120,8 @@ class TermValues:
         return column
 
     def _local(self, term: TermIndex) -> LocalParameters:
-        return self.model.local_parameters(self._column("tp", term), self._column("ep", term))
+        holders = self._column("ep", term) * self._column("etp", term)
+        return self.model.local_parameters(self._column("tp", term), holders)
 
     def _tokens(self, term: TermIndex) -> FloatArray:
         local = self._column("micro_batch", term) * self.model.job.seq_len

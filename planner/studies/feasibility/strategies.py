@@ -210,7 +210,7 @@ def _worth_trying(
     Of orders with equal costs the first stays.
     """
     kept = np.unique(keep, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
-    first, which = distinct([*(getattr(plans, axis) for axis in (*AXES, "ep")), kept])
+    first, which = distinct([*(getattr(plans, axis) for axis in (*AXES, "ep", "etp")), kept])
     meshes, k = plans.take(np.repeat(first, len(orders))), len(orders)
     mesh = mesh_of(replace(meshes, order=np.tile(orders, len(first))))
     nets = networks(model, mesh)

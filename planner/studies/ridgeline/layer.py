@@ -70,7 +70,7 @@ def _kind_counts(
     """One layer, dense or a mixture of experts."""
     a = model.assumptions
     tokens = plans.micro_batch * model.job.seq_len / plans.cp
-    shares = Shares(tokens=tokens, tp=plans.tp, ep=plans.ep)
+    shares = Shares(tokens=tokens, tp=plans.tp, ep=plans.ep, etp=plans.etp)
     linears = layer_operators(model.shapes, shares, moe=moe)
     order = ("attention", *(name for name in linears if name != "attention"))
     none = np.zeros(len(plans))

@@ -84,7 +84,7 @@ def _is_single(value: Any) -> bool:
 def mesh_words(plan: Mapping[str, Any]) -> str:
     """`tp8 pp2 dp4`, axes of size 1 left out."""
     mesh = plan["mesh"]
-    sizes = [f"{axis}{mesh[axis]}" for axis in (*AXES, "ep") if mesh.get(axis, 1) > 1]
+    sizes = [f"{axis}{mesh[axis]}" for axis in (*AXES, "ep", "etp") if mesh.get(axis, 1) > 1]
     return " ".join(sizes) or "1 chip"
 
 

@@ -79,6 +79,7 @@ def random_plan(source: random.Random, cost: CostModel) -> Plan:
         cp=source.choice(SIZES),
         pp=pp,
         ep=source.choice([1, 2, 3, 4, 8, 16]) if shapes.experts else 1,
+        etp=source.choice([1, 1, 2, 4]) if shapes.experts and framework.splits_experts else 1,
         micro_batch=source.choice([1, 2, 3, 5]),
         sharding=sharding,
         schedule=schedule,

@@ -48,6 +48,7 @@ def essence(plan: Plan, case: Case) -> dict[str, object]:
     stages = plan.stages or ()
     return {
         **plan.mesh,
+        "etp": plan.etp,
         "micro_batch": plan.micro_batch,
         "schedule": plan.schedule if plan.pp > 1 else "",
         "interleave": plan.interleave,
@@ -81,6 +82,19 @@ def test_cases_for_megatron(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     export = export_plan(case.cost(), case.plan, target_named("megatron"), allow_lossy=True)
     check("megatron", case, export, tmp_path)
+
+
+@each(("ep", "etp"), [(4, 2), (2, 4), (1, 8), (8, 1)])
+@each("target", ["megatron", "megatron-bridge"])
+def test_ranks_that_share_experts_are_written_and_read_back(
+    target: str, ep: int, etp: int, tmp_path: Path
+) -> None:
+    plan = replace(CASES["experts"].plan, ep=ep, etp=etp)
+    case = replace(CASES["experts"], plan=plan)
+    export = export_plan(case.cost(), plan, target_named(target))
+    name = "args.txt" if target == "megatron" else "pretrain.py"
+    found = read_again("megatron", case, export, tmp_path, name)
+    assert (found.plan.ep, found.plan.etp) == (ep, etp)
 
 
 @each(

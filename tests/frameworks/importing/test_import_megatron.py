@@ -300,10 +300,20 @@ def test_what_no_plan_says_can_be_fixed(
 
 def test_experts_split_over_tp_by_default(tmp_path: Path) -> None:
     text = MIXTRAL.replace("--tensor-model-parallel-size 1", "--tensor-model-parallel-size 2")
-    [line] = refused(text, tmp_path, model="mixtral-8x7b", chips=None)
-    assert "split over 2 ranks (as tp, its default)" in line
+    found = launch(text, tmp_path, model="mixtral-8x7b", chips=None)
+    assert (found.plan.ep, found.plan.etp) == (8, 2)
+    assert "plan.mesh.etp" in {note.name for note in found.imported.assumed}
     told = f"{text.rstrip()} --expert-tensor-parallel-size 1"
-    assert launch(told, tmp_path, model="mixtral-8x7b", chips=None).plan.ep == 8
+    found = launch(told, tmp_path, model="mixtral-8x7b", chips=None)
+    assert (found.plan.ep, found.plan.etp) == (8, 1)
+
+
+@each("etp", [1, 2, 4])
+def test_ranks_that_share_experts_are_read(etp: int, tmp_path: Path) -> None:
+    text = f"{MIXTRAL.rstrip()} --expert-tensor-parallel-size {etp}"
+    text = text.replace("--expert-model-parallel-size 8", "--expert-model-parallel-size 2")
+    found = launch(text, tmp_path, model="mixtral-8x7b", chips=None)
+    assert (found.plan.ep, found.plan.etp, found.plan.expert_ranks) == (2, etp, 2 * etp)
 
 
 @each(

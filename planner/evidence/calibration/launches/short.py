@@ -127,17 +127,19 @@ def _short(
 
 
 def _mesh(plan: Plan, node: int, chips: int, pp: int) -> Plan:
-    """The plan on so many chips: tp, cp and ep as they are where a node holds them."""
+    """The plan on so many chips: tp, cp, ep and etp as they are where a node holds them."""
     tp = _divisor(plan.tp, node)
     cp = _divisor(plan.cp, node // tp)
     data = chips // (tp * cp * pp)
+    etp = _divisor(plan.etp, min(node, tp * cp * data))
     fsdp = _divisor(plan.fsdp, data) if plan.dp > 1 and plan.fsdp > 1 else data
     shards = plan.sharding == "zero3"
     return replace(
         plan,
         tp=tp,
         cp=cp,
-        ep=_divisor(plan.ep, min(node, tp * cp * data)),
+        ep=_divisor(plan.ep, min(node, tp * cp * data) // etp),
+        etp=etp,
         pp=pp,
         dp=data // fsdp if shards else data,
         fsdp=fsdp if shards else 1,

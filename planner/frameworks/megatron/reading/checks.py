@@ -90,7 +90,7 @@ def _experts(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     given = launch.values
     sent = launch.look("--moe-token-dispatcher-type", "allgather")
     again = launch.look("--recompute-granularity") == "full"
-    spread, wide = plan.ep if "--num-experts" in given else plan.tp, plan.tp * plan.cp
+    spread, wide = plan.expert_ranks if "--num-experts" in given else plan.tp, plan.tp * plan.cp
     alike = plan.pp == 1 or spread == wide
     words = f"with as many data ranks of experts as of attention only: ep of {wide} here"
     yield "--use-tp-pp-dp-mapping", alike, words

@@ -42,12 +42,9 @@ def mesh_and_sharding(launch: LaunchSettings, model: Model, chips: int | None) -
         if launch.whole(name, 1) > 1:
             launch.unsupported("tp", name, f"{what}, which no plan says", f"tp={tp}")
     launch.check()
-    ep = (
-        int(launch.look("--expert-model-parallel-size", "1")[:9])
-        if launch.look("--expert-model-parallel-size", "1").isdecimal()
-        else 1
-    )
-    data = data_ranks(launch, chips, {"tp": tp, "cp": cp, "pp": pp}, pp * ep if ep > 1 else None)
+    ep, etp = _experts(launch, model, tp)
+    held = pp * ep * etp if ep * etp > 1 else None
+    data = data_ranks(launch, chips, {"tp": tp, "cp": cp, "pp": pp}, held)
     sharding = _sharding(launch, pp)
     if sharding != "ddp" and data * cp == 1:
         launch.assume("plan.sharding", "ddp", f"{sharding} of a single data rank shares nothing")
@@ -65,7 +62,8 @@ def mesh_and_sharding(launch: LaunchSettings, model: Model, chips: int | None) -
         "pp": pp,
         "dp": replicas if sharded else data,
         "fsdp": data // replicas if sharded else 1,
-        "ep": _experts(launch, model, tp),
+        "ep": ep,
+        "etp": etp,
         "sharding": sharding,
         "sequence_parallel": given and tp > 1,
         "cp_mode": _cp_mode(launch, cp),
@@ -74,17 +72,18 @@ def mesh_and_sharding(launch: LaunchSettings, model: Model, chips: int | None) -
     }
 
 
-def _experts(launch: LaunchSettings, model: Model, tp: int) -> int:
-    """Ranks that share the experts; those of a plan are whole on their chip."""
+def _experts(launch: LaunchSettings, model: Model, tp: int) -> tuple[int, int]:
+    """Ranks that the experts are dealt out to, and that share each of them: tp, if not given."""
     ep = launch.whole("--expert-model-parallel-size", 1)
     split = launch.whole("--expert-tensor-parallel-size", tp)
-    if model.moe is not None and split > 1:
-        how = "" if "--expert-tensor-parallel-size" in launch.values else " (as tp, its default)"
-        what = f"experts are split over {split} ranks{how}; a plan keeps each whole on a chip"
-        launch.unsupported("ep", "--expert-tensor-parallel-size", what, f"ep={ep * split}")
-    if model.moe is None and ep > 1:
-        launch.wrong("--expert-model-parallel-size", f"{model.name} has no experts")
-    return int(launch.fixed("ep", ep))
+    if model.moe is None:
+        if ep > 1:
+            launch.wrong("--expert-model-parallel-size", f"{model.name} has no experts")
+        return int(launch.fixed("ep", ep)), 1
+    etp = int(launch.fixed("etp", split))
+    if split > 1 and "--expert-tensor-parallel-size" not in launch.values:
+        launch.assume("plan.mesh.etp", str(etp), "as tp, where Megatron-LM is told nothing")
+    return int(launch.fixed("ep", ep)), etp
 
 
 def _cp_mode(launch: LaunchSettings, cp: int) -> str:

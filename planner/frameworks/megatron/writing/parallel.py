@@ -82,11 +82,11 @@ def _data_ranks(plan: Plan) -> str:
 
 
 def _mesh(launch: Launch) -> tuple[Flag, ...]:
-    """Axes, their order, the pipeline's split; experts are whole on a chip (expert tp is 1)."""
+    """Axes, their order, the pipeline's split; experts have a tensor parallelism of their own."""
     plan = launch.plan
     experts = [
         flag("--expert-model-parallel-size", plan.ep),
-        flag("--expert-tensor-parallel-size", 1),
+        flag("--expert-tensor-parallel-size", plan.etp),
     ]
     mode = {"ring": "p2p", "all-to-all": "a2a"}[plan.cp_mode]
     return (

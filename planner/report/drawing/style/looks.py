@@ -52,6 +52,7 @@ SAME: Mapping[str, str] = {
     "tp": "tensor_parallel",
     "cp": "context_parallel",
     "ep": "expert_parallel",
+    "etp": "expert_parallel",
     "pp": "pipeline_transfer",
     "dp": "data_parallel",
     "fsdp": "sharded_data_parallel",

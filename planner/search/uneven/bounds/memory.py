@@ -46,7 +46,7 @@ from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, contents
 from solvers.stages.filling import Stages, least_bottleneck
 
-_HELD: tuple[str, ...] = (*AXES, "ep", "micro_batch", "schedule", "interleave")
+_HELD: tuple[str, ...] = (*AXES, "ep", "etp", "micro_batch", "schedule", "interleave")
 _HELD += ("sequence_parallel", "cp_mode")
 _AT_A_TIME = 400_000  # stages whose capacities are in memory at once
 

@@ -180,6 +180,7 @@ def mesh_plans(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:
     zero = np.zeros(size, dtype=np.int64)
     return PlanTable(
         **{axis: columns[axis] for axis in ("dp", "fsdp", "tp", "cp", "ep", "pp")},
+        etp=zero + 1,
         micro_batch=columns["tp"] * columns["cp"] * columns["pp"],
         interleave=zero + 1,
         schedule=zero + code_of_schedule("1f1b"),
