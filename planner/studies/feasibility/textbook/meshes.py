@@ -165,7 +165,7 @@ def _has_layouts(model: CostModel, strategy: Strategy, chips: int) -> bool:
 
 def _columns(plans: PlanTable) -> dict[str, IntArray]:
     """The columns of meshes as the search has them."""
-    return {axis: getattr(plans, axis) for axis in (*AXES, "ep", "chips")}
+    return {axis: getattr(plans, axis) for axis in (*AXES, "ep", "etp", "chips")}
 
 
 def mesh_plans(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:
