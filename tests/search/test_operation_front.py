@@ -13,6 +13,7 @@ from planner.base.errors import InputError
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.operation_front import OperationFront
+from planner.search.deadline import OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.operations import ahead, listing
 from planner.search.operations.graph import step_operations
@@ -164,3 +165,13 @@ def test_what_it_does_not_go_with_is_refused(fields: dict, words: str) -> None:
                 "batch_tokens": 2**18, "clocks": "per-operation", **fields}  # fmt: skip
     with pytest.raises(InputError, match=f"^clocks: .*{words}"):
         planner.solve(**question)
+
+
+def test_an_answer_says_where_time_ended_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr(ahead, "listed", late)
+    answer = planner.solve(**asked("pipelines"), clocks="per-operation")
+    assert answer.clocks is None
+    assert "Time ended before clocks per-operation" in answer.notes.caveats[-1]

@@ -24,7 +24,9 @@ def front_clocks_lines(found: OperationFront) -> list[str]:
         f"per operation they save up to {show_percent(best.saved)} of the joules of {where}, where "
         f"{taken}"
     )
-    if not best.worth:
+    if best.saved <= 0:
+        used = f"per operation none were found that save joules on the front, where {taken}"
+    elif not best.worth:
         used += f": under {show_percent(WORTH)}, so they stay one per plan"
     return [f"{used}. No plan with any clocks saves more than {show_percent(most)} (proved)."]
 
