@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf, isnan, nan
 from pathlib import Path
+from typing import Any
 
 import measuring
 import pages
@@ -67,7 +68,7 @@ class Searches:
             said(f"  {name}: {seconds:.6g} s, CPU {spent.cpu_s:.1f} s")
         return self.done[name][0]
 
-    def uniform(self, **options: object) -> float:
+    def uniform(self, **options: Any) -> float:
         """Of plans whose stages are alike, with other options of the space."""
         words = ", ".join(f"{name} {value}" for name, value in options.items())
         changed = replace(self.asked.options, clocks=False, **options)

@@ -77,9 +77,11 @@ def each_group_alone() -> Iterator[None]:
     """Every group has ranks side by side, as if it were alone on the machine."""
     placed = placement.group_segments
 
-    def alone(axis: Mapping[str, list[Segment]], ep: IntArray) -> dict[str, list[Segment]]:
+    def alone(
+        axis: Mapping[str, list[Segment]], ep: IntArray, etp: IntArray
+    ) -> dict[str, list[Segment]]:
         found = {}
-        for name, segments in placed(axis, ep).items():
+        for name, segments in placed(axis, ep, etp).items():
             size = reduce(np.multiply, [size for size, _ in segments])
             found[name] = [(size, np.ones_like(size))]
         return found

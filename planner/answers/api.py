@@ -166,14 +166,27 @@ def solved(
         from planner.question.pools import resolve_pools  # noqa: PLC0415  (start-up)
 
         return solve_pools(resolve_pools(request, origin), on_progress, started, trail)
-    deadline = None if request.time_limit is None else started + request.time_limit
-    limits = limits_of(request)
     if kind is Kind.MACHINES:
         from planner.answers.spaces.machines import solve_machines  # noqa: PLC0415  (start-up)
         from planner.search.machines.joint import machines_of  # noqa: PLC0415  (start-up)
 
+        deadline = None if request.time_limit is None else started + request.time_limit
+        limits = limits_of(request)
         machines = machines_of(request, options_of(request), limits, origin, deadline)
         return solve_machines(replace(machines, session=session), started, on_progress)
+    return _on_one_machine(request, on_progress, origin, on_point, session, trail, started)
+
+
+def _on_one_machine(
+    request: Request,
+    on_progress: Progress | None,
+    origin: Origin,
+    on_point: OnPoint | None,
+    session: Session | None,
+    trail: Trail | None,
+    started: float,
+) -> SolveResult:
+    """`solved` of plans on one machine, whose stages are alike or may differ."""
     resolved = resolve(request, origin)
     allocation = _allocation(resolved, origin)
     if resolved.cost.assumptions.collectives != NCCL:
@@ -182,13 +195,13 @@ def solved(
     space = UniformSpace(
         model=resolved.cost,
         options=options_of(request, resolved.runners.targets),
-        limits=limits,
+        limits=limits_of(request),
         chips=resolved.counts,
         columns=request.compared,
-        deadline=deadline,
+        deadline=None if request.time_limit is None else started + request.time_limit,
         session=session,
     )
-    if kind is Kind.UNEVEN:
+    if kind_of(request) is Kind.UNEVEN:
         from planner.answers.spaces.uneven import solve_uneven  # noqa: PLC0415  (start-up)
 
         at = (started, on_progress, on_point, trail)

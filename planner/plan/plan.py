@@ -3,19 +3,16 @@
 `Plan` is the noun that people read and edit; `PlanTable` is the same thing as a struct of
 arrays, which is what the cost model evaluates. Names are the field's standard terms:
 
-    dp      replicas that hold the whole model (or, under zero1 and zero2, only shards of its
-            optimizer and gradients)
-    fsdp    shards of weights, gradients and optimizer; more than 1 only with `zero3`
-            (fsdp > 1 and dp > 1 together is hybrid sharding, HSDP)
+    dp      replicas of the model; under zero1 and zero2 they share its optimizer and gradients
+    fsdp    shards of weights, gradients and optimizer, with `zero3`; beside dp > 1 hybrid (HSDP)
     tp      tensor parallelism, with sequence parallelism when `sequence_parallel`
     cp      context parallelism: the sequence is split, K/V travel (`ring` or `all-to-all`)
     ep      expert parallelism; folded over tp x cp x fsdp x dp, so not a factor of the chips
     etp     tensor parallelism of each expert, whatever that of attention is; folded likewise
     pp      pipeline parallelism
 
-`order` lists the axes innermost first: neighbours on the first axis are neighbours in the
-machine. A `layout` replaces it where an axis comes in parts (`planner.plan.ranks`). The product
-dp * fsdp * tp * cp * pp is the number of chips used.
+`order` lists the axes, neighbours in the machine first; a `layout` replaces it where an axis comes
+in parts (`planner.plan.ranks`).
 """
 
 from __future__ import annotations
@@ -47,6 +44,7 @@ EVEN, EVEN_COUNTED, FRONT, FRONT_COUNTED, BY_COST = range(5)
 OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, OFFLOAD_ACTIVATIONS = 1, 2, 4
 
 
+_MESH = ("dp", "fsdp", "tp", "cp", "ep", "etp", "pp")
 _AS_TP_SAYS: Any = None
 
 
@@ -80,8 +78,7 @@ class Stage:
 class Plan:
     """One complete way to run a job; see the module for the meaning of the axes.
 
-    `sequence_parallel` is on where tp > 1 unless it is given. `order` says nothing where there is
-    a `layout`, whose parts multiply to the mesh.
+    `sequence_parallel` is on where tp > 1 unless given; parts of a `layout` multiply to the mesh.
     """
 
     dp: int = 1
@@ -117,8 +114,7 @@ class Plan:
     @property
     def mesh(self) -> dict[str, int]:
         """The axis sizes by name, `ep` included; `etp` where it divides experts."""
-        names = ("dp", "fsdp", "tp", "cp", "ep", *(("etp",) if self.etp > 1 else ()), "pp")
-        return {axis: getattr(self, axis) for axis in names}
+        return {axis: getattr(self, axis) for axis in _MESH if axis != "etp" or self.etp > 1}
 
     @property
     def expert_ranks(self) -> int:

@@ -23,8 +23,7 @@ from planner.results.pool_use import PoolUse
 from planner.results.solved_parts import Candidates, Front, Stages
 
 if TYPE_CHECKING:
-    from planner.results.operation_clocks import OperationClocks
-    from planner.results.operation_front import OperationFront
+    from planner.results.operation_clocks import OperationClocks, OperationFront
 
 __all__ = [
     "PASSED",

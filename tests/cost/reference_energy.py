@@ -3,12 +3,12 @@
 import math
 from statistics import NormalDist
 
-from cost.reference_layer import mean_context, up_share
+from cost.reference_layer import up_share
 from cost.reference_memory import (
     StageSpec,
     stages_of,
 )
-from cost.reference_repeats import last_share, second_share
+from cost.reference_repeats import last_share, mean_context, second_share
 from cost.reference_tuning import dropped_parameters, passes
 from hardware_db import Chip, Cluster
 from planner.cost.job import Job

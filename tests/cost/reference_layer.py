@@ -13,30 +13,13 @@ from statistics import NormalDist
 
 from cost.reference_network import Net
 from cost.reference_products import Linear
-from cost.reference_repeats import last_share, second_share
+from cost.reference_repeats import last_share, mean_context, second_share
 from cost.reference_tuning import beside_s, passes, with_dropped, with_reference
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
 
 CAUSES = ("compute", "memory", "tp", "cp", "ep")
-
-
-def mean_context(model: Model, seq_len: int) -> float:
-    """Keys per token averaged over layers, twice the causal mean; counted token by token.
-
-    A sliding window of w shows token t (from 0) min(t, w) keys on average: the integral of
-    min(t, w) over 0..s, doubled and divided by s. A chunk of w begins again after w tokens.
-    """
-    total = 0.0
-    for window in model.attention_windows:
-        w = seq_len if window is None else min(window, seq_len)
-        if model.window is not None and model.window.kind == "chunked":
-            chunks, rest = divmod(seq_len, w)
-            total += 2 * (chunks * w * w / 2 + rest * rest / 2) / seq_len
-        else:
-            total += 2 * (w * w / 2 + (seq_len - w) * w) / seq_len
-    return total / model.layers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,6 @@
-"""Reference of what recomputation leaves out, and of hooks of modules under zero3."""
+"""Reference of keys per token, of what recomputation leaves out, and of hooks under zero3."""
 
+from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
 
@@ -35,3 +36,20 @@ def hooked_s(a: Assumptions, job: Job, sharding: str, kind: str) -> float:
         mlp = 2 + (mlp * job.model.moe.experts if a.expert_host_s else 1)
     once = a.host_s_per_layer * (1 + a.host_forward_share)
     return once + 3 * job.framework.module_hook_s * (8 + mlp)
+
+
+def mean_context(model: Model, seq_len: int) -> float:
+    """Keys per token averaged over layers, twice the causal mean; counted token by token.
+
+    A sliding window of w shows token t (from 0) min(t, w) keys on average: the integral of
+    min(t, w) over 0..s, doubled and divided by s. A chunk of w begins again after w tokens.
+    """
+    total = 0.0
+    for window in model.attention_windows:
+        w = seq_len if window is None else min(window, seq_len)
+        if model.window is not None and model.window.kind == "chunked":
+            chunks, rest = divmod(seq_len, w)
+            total += 2 * (chunks * w * w / 2 + rest * rest / 2) / seq_len
+        else:
+            total += 2 * (w * w / 2 + (seq_len - w) * w) / seq_len
+    return total / model.layers

@@ -15,8 +15,8 @@ from support.cases import each
 
 from cost import reference
 from cost.cases import Case, assumed, case_of, cases, chip_counts, plans_for, runnable
-from cost.reference_layer import mean_context
 from cost.reference_memory import chunk_sizes, local_parameters
+from cost.reference_repeats import mean_context
 from cost.reference_torus import IrregularError
 from cost.reference_volume import executed_flop, wire
 from models_db import list_models, load_model

@@ -12,7 +12,8 @@ from planner.answers.evaluation import limits_of, options_of
 from planner.base.errors import InputError
 from planner.question.request import request_from
 from planner.question.resolved import resolve
-from planner.results.operation_front import OperationFront
+from planner.results.operation_clocks import OperationFront
+from planner.search.deadline import OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.operations import ahead, listing
 from planner.search.operations.graph import step_operations
@@ -57,7 +58,7 @@ def found(name: str, gap: float | None = 0.0) -> OperationFront:
 def programs(name: str) -> list:
     """Of every plan of the space with every placement: time, first bound, chains, graph, rest."""
     space, _ = searched(name)
-    every = listing.listed(space, np.array([[1e9, 1e30]]))
+    every = listing.plans_below(space, np.array([[1e9, 1e30]]))
     assert len(every.time_s) > 10
     made = []
     for row in range(len(every.time_s)):
@@ -164,3 +165,13 @@ def test_what_it_does_not_go_with_is_refused(fields: dict, words: str) -> None:
                 "batch_tokens": 2**18, "clocks": "per-operation", **fields}  # fmt: skip
     with pytest.raises(InputError, match=f"^clocks: .*{words}"):
         planner.solve(**question)
+
+
+def test_an_answer_says_where_time_ended_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr(ahead, "plans_below", late)
+    answer = planner.solve(**asked("pipelines"), clocks="per-operation")
+    assert answer.clocks is None
+    assert "Time ended before clocks per-operation" in answer.notes.caveats[-1]

@@ -54,8 +54,10 @@ def _with_clocks(
     resolved: Resolved, space: UniformSpace, result: SolveResult, on_progress: Progress | None
 ) -> SolveResult:
     """The answer of a search through a space with the clocks of its front."""
-    if result.best is None or not result.front.complete:
+    if result.best is None:
         return result
+    if not result.front.complete:
+        return _late(result)
     own = replace(space, columns=BOTH, session=None, beside=None)
     if not lowest_is_leanest(own):
         raise InputError(
@@ -68,5 +70,12 @@ def _with_clocks(
         gap = resolved.request.gap
         found = front_ahead(own, front, plans, SWITCHING_S, gap, on_progress)
     except OutOfTime:
-        return result
+        return _late(result)
     return replace(result, clocks=found)
+
+
+def _late(result: SolveResult) -> SolveResult:
+    """The answer, where time ended before its front was proved or its clocks were looked at."""
+    line = f"Time ended before clocks {PER_OPERATION} were looked at: give a longer time limit."
+    notes = replace(result.notes, caveats=(*result.notes.caveats, line))
+    return replace(result, notes=notes)

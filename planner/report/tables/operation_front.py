@@ -7,8 +7,7 @@ from rich.text import Text
 
 from planner.base.units import plural, show_joules, show_percent, show_seconds
 from planner.report.tables.tables import section, table
-from planner.results.operation_clocks import WORTH
-from planner.results.operation_front import OperationFront
+from planner.results.operation_clocks import WORTH, OperationFront
 from planner.results.words import mesh_words
 
 _HEADER = ("step time", "one clock", "per operation", "saved", "mixed", "at most saved", "plan")
@@ -24,7 +23,9 @@ def front_clocks_lines(found: OperationFront) -> list[str]:
         f"per operation they save up to {show_percent(best.saved)} of the joules of {where}, where "
         f"{taken}"
     )
-    if not best.worth:
+    if best.saved <= 0:
+        used = f"per operation none were found that save joules on the front, where {taken}"
+    elif not best.worth:
         used += f": under {show_percent(WORTH)}, so they stay one per plan"
     return [f"{used}. No plan with any clocks saves more than {show_percent(most)} (proved)."]
 
@@ -47,7 +48,7 @@ def front_clocks_view(found: OperationFront) -> list[RenderableType]:
     if found.left:
         proof += f", but for {plural(found.left, 'point')}, whose bound is further away"
     words = (
-        f"{proof}: {plural(found.listed, 'plan')} could need less than the front by the first "
+        f"{proof}: {plural(found.considered, 'plan')} could need less than the front by the first "
         f"bound, the operations of {found.bounded:,} were looked at, and "
         f"{plural(found.solved, 'linear program')} solved. Mixed: an operation changes its clock "
         f"while it runs, in no time; per operation: whole clocks, a change takes "

@@ -30,11 +30,11 @@ from planner.base.errors import InputError
 from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.plan import Plan
-from planner.results.operation_front import OperationFront, OperationPoint
+from planner.results.operation_clocks import OperationFront, OperationPoint
 from planner.search.deadline import Deadline
 from planner.search.operations.clocks import whole_clocks
 from planner.search.operations.graph import StepOperations, step_operations
-from planner.search.operations.listing import Listed, listed
+from planner.search.operations.listing import Listed, plans_below
 from planner.search.uniform.engine import UniformSpace
 from solvers.operations.chains import Chains
 from solvers.operations.program import at_level, evaluated, solve
@@ -77,7 +77,7 @@ def front_ahead(
     """
     some = np.unique(np.linspace(0, len(front) - 1, min(_POINTS, len(front))).astype(np.intp))
     wanted = GAP if gap is None else gap
-    every = listed(space, front[some])
+    every = plans_below(space, front[some])
     search = _Search(space.model, every, wanted, Deadline(space.deadline))
     points = []
     for number, at in enumerate(some.tolist()):
@@ -90,7 +90,7 @@ def front_ahead(
         points=tuple(points),
         switching_s=switching_s,
         gap=wanted,
-        listed=len(every.time_s),
+        considered=len(every.time_s),
         bounded=search.bounded,
         solved=search.programs,
     )

@@ -62,7 +62,7 @@ def lowest_is_leanest(space: UniformSpace) -> bool:
     return bool((added >= 0).all() and (np.diff(added / space.clocks) <= 0).all())
 
 
-def listed(space: UniformSpace, front: FloatArray) -> Listed:
+def plans_below(space: UniformSpace, front: FloatArray) -> Listed:
     """All plans that the bound above does not put on or above a front.
 
     Args:
