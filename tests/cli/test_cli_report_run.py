@@ -62,7 +62,10 @@ def test_what_does_not_come_out_again_is_refused(kind: str, tmp_path: Path) -> N
     ("goodput --chips 64 --stall 5s", "the answer of planner goodput"),
     ("calibrate --failures log.csv", "the answer of planner calibrate --failures"),
 ])  # fmt: skip
-def test_answers_without_a_report_are_named(line: str, words: str, tmp_path: Path) -> None:
+def test_answers_without_a_report_are_named(
+    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where calibrate writes site.yaml
     path = tmp_path / "answer.json"
     log = tmp_path / "log.csv"
     log.write_text("start,end,chips,cause\n0,5,64,gpu\n", "utf-8")

@@ -84,7 +84,11 @@ def best_s() -> float:
     return float(found.objective)
 
 
-@each("ticks, status", [(12.0, "time_limit"), (15.0, "feasible"), (18.0, "optimal")])
+@each(
+    "ticks, status",
+    [(12.0, "time_limit"), (14.0, "time_limit"), (16.0, "feasible"), (17.0, "feasible"),
+     (20.0, "optimal")],
+)  # fmt: skip
 def test_what_was_found_in_time_is_certified_with_its_gap(
     ticks: float, status: str, best_s: float
 ) -> None:

@@ -132,9 +132,10 @@ class _Nodes:
         self.last, self.space, self.partial_plans = last, space, space.last.partial_plans
         count = len(self.partial_plans)
         opened, left = np.zeros((2, count), dtype=np.bool_)
-        for some in last.opened:
-            opened[some] = True
         left[last.solution.left] = True
+        for some in last.opened:
+            inside = any(np.isin(inner.nodes, some).any() for inner in last.inner)
+            opened[some] = inside or not left[some].all()  # else time ended while plans were listed
         self.searched = np.flatnonzero(opened & ~left)
         self.begun, self.waiting = np.flatnonzero(opened & left), np.flatnonzero(left & ~opened)
         self.closed = np.flatnonzero(~opened & ~left)

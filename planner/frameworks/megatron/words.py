@@ -99,11 +99,15 @@ def needs_exchange(model: CostModel) -> str:
 def experts_across_replicas(model: CostModel, plan: Plan) -> str:
     """Which ranks expert groups may take beside replicas of shards, in one sentence."""
     ranks = plan.tp * plan.cp * plan.fsdp
-    shared = ranks // math.gcd(ranks, plan.etp)
-    near = nearest_divisors(plan.ep, math.gcd(shared, model.shapes.experts))
+    shared = math.gcd(ranks, plan.etp)
+    near = f"nearest: etp {shared} and ep 1"
+    if shared == plan.etp:
+        spread = math.gcd(ranks // shared, model.shapes.experts)
+        near = f"nearest ep: {nearest_divisors(plan.ep, spread)}"
+    whole = f"ep {plan.ep}" if plan.etp == 1 else f"ep x etp = {plan.expert_ranks}"
     return (
-        f"megatron takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the dp "
-        f"{plan.dp} replicas of the shards; nearest ep: {near}"
+        f"megatron takes the ranks of {whole} from tp x cp x fsdp = {ranks}, not from the dp "
+        f"{plan.dp} replicas of the shards; {near}"
     )
 
 

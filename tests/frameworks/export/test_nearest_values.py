@@ -18,12 +18,24 @@ from planner.frameworks.targets import TARGETS, Target
 from planner.plan import Plan, PlanTable
 
 PLANS, MOST = 80, 3
-OF_PLAN = ("dp", "fsdp", "tp", "cp", "pp", "ep", "micro_batch", "interleave")
+OF_PLAN = ("dp", "fsdp", "tp", "cp", "pp", "ep", "etp", "micro_batch", "interleave")
 NUMBERS = re.compile(
     r"nearest(?: ([a-z_ ]+?))?(?: with ([a-z]+) (\d+))?: (-?\d+)(?: or (-?\d+))?\b"
 )
 SETTINGS = re.compile(r"([a-z_]+) (-?\d+)")
-SAID = ("dp", "fsdp", "tp", "cp", "pp", "ep", "micro_batch", "interleave", "seq_len", "precision")
+SAID = (
+    "dp",
+    "fsdp",
+    "tp",
+    "cp",
+    "pp",
+    "ep",
+    "etp",
+    "micro_batch",
+    "interleave",
+    "seq_len",
+    "precision",
+)
 
 
 def jobs() -> Iterator[Case]:
