@@ -325,17 +325,11 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE", help="e.g. docs/uneven/freedoms.md")
     parser.add_argument("--only", choices=sorted(PARTS), help="one part")
     options: argparse.Namespace = parser.parse_args()
-    report, words = Report(name="freedoms"), pages.measured_on()
+    report = Report(name="freedoms")
     names = list(PARTS) if options.only is None else [options.only]
     if options.write is not None:
         measuring.require(options.job is None, "--write takes all jobs, so no --job")
-        for name in names:
-            pages.parted(options.write, name)
-    for name in names:
-        tables = part(name, options)
-        report.tables += tables
-        if options.write is not None:
-            pages.put_report(options.write, name, words, Report(name=name, tables=tables))
+    report.tables += pages.told(names, lambda name: part(name, options), options.write)
     if options.write is None:
         measuring.require(bool(report.tables), f"no job has {options.job!r} in its title")
         measuring.show(report, options)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import measuring
-from measuring import Report
+from measuring import Report, Table
 
 import hardware_db
 from planner.base.files import write_atomically
@@ -50,6 +51,23 @@ def put(page: Path, name: str, text: str) -> None:
     """Replaces a region of a page."""
     before, after = parted(page, name)
     write_atomically(holder(page, name), f"{before}\n{text}\n{after}")
+
+
+def told(
+    names: Sequence[str], tables_of: Callable[[str], list[Table]], page: Path | None
+) -> list[Table]:
+    """The tables of some regions, each put into its own of a page as it is done; None: of none."""
+    every = list[Table]()
+    if page is not None:
+        for name in names:
+            parted(page, name)
+    for name in names:
+        words = measured_on()
+        tables = tables_of(name)
+        every += tables
+        if page is not None:
+            put_report(page, name, words, Report(name=name, tables=tables))
+    return every
 
 
 def put_report(page: Path, name: str, words: str, report: Report) -> None:

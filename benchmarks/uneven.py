@@ -138,14 +138,7 @@ def main() -> None:
     names = list(PARTS) if options.only is None else [options.only]
     if options.write is not None:
         measuring.require(options.job is None, "--write takes all jobs, so no --job")
-        for name in names:
-            pages.parted(options.write, name)
-    for name in names:
-        words = pages.measured_on()
-        tables = PARTS[name](options)
-        report.tables += tables
-        if options.write is not None:
-            pages.put_report(options.write, name, words, Report(name=name, tables=tables))
+    report.tables += pages.told(names, lambda name: PARTS[name](options), options.write)
     if options.write is None:
         measuring.show(report, options)
 

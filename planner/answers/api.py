@@ -170,9 +170,8 @@ def solved(
         from planner.answers.spaces.machines import solve_machines  # noqa: PLC0415  (start-up)
         from planner.search.machines.joint import machines_of  # noqa: PLC0415  (start-up)
 
-        deadline = None if request.time_limit is None else started + request.time_limit
-        limits = limits_of(request)
-        machines = machines_of(request, options_of(request), limits, origin, deadline)
+        at = (origin, _deadline(request, started))
+        machines = machines_of(request, options_of(request), limits_of(request), *at)
         return solve_machines(replace(machines, session=session), started, on_progress)
     return _on_one_machine(request, on_progress, origin, on_point, session, trail, started)
 
@@ -198,7 +197,7 @@ def _on_one_machine(
         limits=limits_of(request),
         chips=resolved.counts,
         columns=request.compared,
-        deadline=None if request.time_limit is None else started + request.time_limit,
+        deadline=_deadline(request, started),
         session=session,
     )
     if kind_of(request) is Kind.UNEVEN:
@@ -214,6 +213,11 @@ def _on_one_machine(
 
         ahead = clocks_of_answers(resolved, on_progress)
     return solve_uniform(resolved, space, allocation.losses, started, on_progress, trail, ahead)
+
+
+def _deadline(request: Request, started: float) -> float | None:
+    """Value of `time.perf_counter` after which no search goes on; None: it never ends."""
+    return None if request.time_limit is None else started + request.time_limit
 
 
 def _allocation(resolved: Resolved, origin: Origin) -> Allocation:

@@ -129,6 +129,10 @@ def options_of(request: Request, targets: tuple[Target, ...] = ()) -> SpaceOptio
     axes = None if request.axes is None else frozenset(request.axes)
     if axes is not None and (unknown := sorted(axes - {*MESH_AXES})):
         raise InputError(f"axes: {unknown[0]!r} is not one of {', '.join(MESH_AXES)}")
+    if axes is not None and "etp" in axes and "etp" not in request.fix:
+        raise InputError(
+            "axes: etp says nothing without its sizes; add fix etp=1,2,4, or leave it out"
+        )
     return SpaceOptions(
         axes=axes,
         fixed={name: fixed_values(name, values) for name, values in request.fix.items()},

@@ -86,7 +86,8 @@ def _flags(
     value = str | None if field.also else _VALUES.get(field.kind, str | None)
     yield _parameter(field.name, value, _option(field, said, panel, replacing=replacing))
     if field.also:
-        off = option(f"--{field.name.replace('_', '-')} off.", field.panel, field.off)
+        words = f"The opposite of --{field.name.replace('_', '-')} {ON}."
+        off = option(words, field.panel, field.off)
         yield _parameter(_off(field), bool, off, default=False)
 
 

@@ -150,11 +150,12 @@ class OperationPoint:
     Attributes:
         step_time_s: Of the point, which none of these exceeds.
         one_clock_j: Joules of the point: its plan has one clock.
-        plan: The plan that needs the least with clocks per operation, at the highest clock.
+        plan: The plan that needs the least with clocks per operation, at the highest clock; that
+            of the point, at its own, where none was found to need less.
         mixed_j: Where an operation changes between two clocks while it runs, in no time.
         energy_j: With whole clocks, whose changes take `OperationFront.switching_s`.
         bound_j: No plan of the space needs less, whatever the clocks of its operations.
-        operations: Of the plan.
+        operations: Of the plan; 0 where it is that of the point.
     """
 
     step_time_s: float
@@ -169,6 +170,11 @@ class OperationPoint:
     def saved(self) -> float:
         """Share of the joules of the point that whole clocks per operation save."""
         return 1 - self.energy_j / self.one_clock_j
+
+    @property
+    def most_saved(self) -> float:
+        """Share of the joules of the point that no plan with any clocks saves more than."""
+        return 1 - self.bound_j / self.one_clock_j
 
     @property
     def gap(self) -> float:

@@ -106,8 +106,8 @@ def node_of(row: Sequence[Any]) -> Node:
 
 def mesh_row(row: Sequence[int]) -> Mesh:
     """A mesh of a certificate, which leaves etp out where it is 1."""
-    tp, cp, pp, dp, fsdp, ep, *rest = row
-    return tp, cp, pp, dp, fsdp, ep, *(rest or [1])  # type: ignore[return-value]
+    tp, cp, pp, dp, fsdp, ep, etp = (*row, 1)[: len(MESH)]
+    return tp, cp, pp, dp, fsdp, ep, etp
 
 
 def mesh_of(node: Node) -> Mesh:

@@ -11,17 +11,17 @@ With the price l_c >= 0 of a second of chain c, and P of a second of T, no choic
 
 for any prices, by weak duality. For a time T' the best prices are where a chain's seconds just fit
 into T': they are tried for several T', and in proportion so that they add up to P, which is best
-where T is less than the limit. The greatest bound is taken. Whatever else operations
-wait for is left out, so the bound is below that of `solvers.operations.program.solve`, and quick.
+where T is less than the limit. The greatest bound is taken. Whatever else operations wait for is
+left out, so the bound is below that of `solvers.operations.program.solve`, and quick.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solvers.operations.program import TOLERANCE, Floats, Ints, Operations
+from solvers.operations.program import TOLERANCE, Floats, Ints, Operations, begins
 
 _TIMES = 24
 """T' that are tried."""
@@ -58,7 +58,8 @@ class Chains:
             chain: (n,) whose operations follow one another, from 0; -1: of none.
         """
         quick = graph.seconds.min(axis=1)
-        begin, after = _passed(graph, quick)
+        begin = begins(graph, quick, graph.lag)
+        after = begins(_backwards(graph), quick[::-1], graph.lag)[::-1]
         rows = [_distinct(graph, np.flatnonzero(chain == one)) for one in range(chain.max() + 1)]
         prices = _prices(rows)
         at = [np.flatnonzero(chain == one) for one in range(len(rows))]
@@ -102,17 +103,13 @@ class Chains:
         return float(sum(of_chains) + prices @ self.apart + self.others + free)
 
 
-def _passed(graph: Operations, seconds: Floats) -> tuple[Floats, Floats]:
-    """(n,) seconds that pass at least before an operation begins, and after it ended."""
-    begin, after = [0.0] * len(seconds), [0.0] * len(seconds)
-    took = seconds.tolist()
-    order = np.argsort(graph.before, kind="stable")
-    edges = np.stack([graph.before, graph.after], axis=1)[order].tolist()
-    for (one, other), lag in zip(edges, graph.lag[order].tolist(), strict=True):
-        begin[other] = max(begin[other], begin[one] + took[one] + lag)
-    for (one, other), lag in zip(edges[::-1], graph.lag[order][::-1].tolist(), strict=True):
-        after[one] = max(after[one], after[other] + took[other] + lag)
-    return np.array(begin), np.array(after)
+def _backwards(graph: Operations) -> Operations:
+    """The same with time running back: the last operation is the first."""
+    last = len(graph.seconds) - 1
+    return replace(
+        graph, seconds=graph.seconds[::-1], cost=graph.cost[::-1], group=graph.group[::-1],
+        before=last - graph.after, after=last - graph.before,
+    )  # fmt: skip
 
 
 def _distinct(graph: Operations, at: Ints) -> tuple[Floats, Floats, Ints]:

@@ -136,13 +136,20 @@ def evaluated(graph: Operations, shares: Floats, bound: float = -math.inf) -> Le
     lag = graph.lag
     if graph.switches is not None:
         lag = lag + graph.switches * (weights[graph.before] != weights[graph.after]).any(axis=1)
-    begin = _begins(graph, seconds, lag)
+    begin = begins(graph, seconds, lag)
     end = float((begin + seconds).max(initial=0.0))
     cost = float((graph.cost * weights).sum()) + graph.per_second * end
     return Levels(shares=shares, begin=begin, seconds=seconds, end=end, cost=cost, bound=bound)
 
 
-def _begins(graph: Operations, seconds: Floats, lag: Floats) -> Floats:
+def begins(graph: Operations, seconds: Floats, lag: Floats) -> Floats:
+    """(n,) seconds until each may begin, after the longest way to it.
+
+    Args:
+        graph: The operations.
+        seconds: (n,) of each.
+        lag: (e,) of each wait.
+    """
     order = np.argsort(graph.before, kind="stable")
     begin = [0.0] * len(seconds)
     took = seconds.tolist()

@@ -136,6 +136,7 @@ def test_what_sharing_an_expert_costs() -> None:
         ({"model": "llama3-8b"}, "has no experts; allowed: 1"),
         ({"framework": "torchtitan"}, "does not divide experts over etp 2 apart from the rest"),
         ({"fix": {"etp": ["3"]}}, "does not divide the width of 14336 of the experts"),
+        ({"fix": {}, "axes": ["dp", "etp"]}, "axes: etp says nothing without its sizes"),
     ],
 )
 def test_what_cannot_be_asked_is_told(fields: dict[str, Any], words: str) -> None:

@@ -122,10 +122,10 @@ def test_what_is_not_looked_at_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_lowest_clock_is_leanest_only_where_power_falls_faster_than_the_clock() -> None:
     space, _ = searched("one stage")
-    assert listing.lowest_is_leanest(space)
+    assert listing.lowest_is_leanest(space.model)
     chip = replace(space.model.chip, idle_w=space.model.chip.wait_w + 200.0)
     model = replace(space.model, cluster=replace(space.model.cluster, chip=chip))
-    assert not listing.lowest_is_leanest(replace(space, model=model))
+    assert not listing.lowest_is_leanest(model)
 
 
 def test_an_answer_has_it_where_it_is_asked_for() -> None:

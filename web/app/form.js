@@ -11,7 +11,10 @@ export function element(name, properties = {}, ...children) {
 function input(field) {
   const common = { id: `f-${field.name}`, name: field.name };
   const usual = field.default ? `default: ${field.default}` : "not set";
-  if (field.kind === "switch") return choices(common, [["", usual], ["true", "yes"], ["false", "no"], ...field.words.map((word) => [word, word])]);
+  if (field.kind === "switch") {
+    const also = field.words.map((word) => [word, word]);
+    return choices(common, [["", usual], ["true", "yes"], ["false", "no"], ...also]);
+  }
   const closed = ["word", "name"].includes(field.kind) && field.words.length;
   if (closed) return choices(common, [["", usual], ...field.words.map((word) => [word, word])]);
   if (["texts", "changes", "choices"].includes(field.kind)) {

@@ -16,6 +16,7 @@ from planner.results.result import SolveResult
 from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
 from planner.search.operations.ahead import front_ahead
+from planner.search.operations.graph import why_no_clocks
 from planner.search.operations.listing import lowest_is_leanest
 from planner.search.uniform.engine import UniformSpace
 
@@ -30,18 +31,15 @@ def clocks_of_answers(
         on_progress: Called with (what, done, of).
 
     Raises:
-        InputError: The chip has one clock, or energy is that of components.
+        InputError: The chip has one clock, energy is that of components, or no bound is known.
     """
     model = resolved.cost
-    if model.assumptions.component_energy:
+    if problem := why_no_clocks(model):
+        raise InputError(f"clocks: {problem}; leave {PER_OPERATION} out")
+    if not lowest_is_leanest(model):
         raise InputError(
-            f"clocks: {PER_OPERATION} needs the energy of phases, which "
-            f"{resolved.request.assumptions} assumptions do not have; leave one of them out"
-        )
-    if len(model.clocks(wanted=True)) == 1:
-        raise InputError(
-            f"clocks: {PER_OPERATION} needs a chip with clock levels; {model.chip.name} has one: "
-            "leave it out"
+            f"clocks: at a lower clock kernels on {model.chip.name} may need more joules, so that "
+            f"no bound is known; leave {PER_OPERATION} out"
         )
 
     def ahead(space: UniformSpace, result: SolveResult) -> SolveResult:
@@ -59,11 +57,6 @@ def _with_clocks(
     if not result.front.complete:
         return _late(result)
     own = replace(space, columns=BOTH, session=None, beside=None)
-    if not lowest_is_leanest(own):
-        raise InputError(
-            f"clocks: at a lower clock kernels on {resolved.cost.chip.name} may need more joules, "
-            f"so that no bound is known; leave {PER_OPERATION} out"
-        )
     front = np.array([[one.step_time_s, one.energy_per_step_j] for one in result.front])
     plans = [one.plan for one in result.front]
     try:

@@ -16,7 +16,7 @@ _HEADER = ("step time", "one clock", "per operation", "saved", "mixed", "at most
 def front_clocks_lines(found: OperationFront) -> list[str]:
     """What is saved on the front, and what no clocks exceed, in a sentence or two."""
     best = max(found.points, key=lambda point: point.saved)
-    most = max(1 - point.bound_j / point.one_clock_j for point in found.points)
+    most = max(point.most_saved for point in found.points)
     where = "the front's point" if len(found.points) == 1 else "a point of the front"
     taken = f"a change of the clock takes {show_seconds(found.switching_s)} (assumed)"
     used = (
@@ -39,7 +39,7 @@ def front_clocks_view(found: OperationFront) -> list[RenderableType]:
             show_joules(point.energy_j),
             show_percent(max(point.saved, 0.0)),
             show_joules(point.mixed_j),
-            show_percent(1 - point.bound_j / point.one_clock_j),
+            show_percent(point.most_saved),
             f"{mesh_words(point.plan)}; {point.plan.schedule}",
         )
         for point in found.points

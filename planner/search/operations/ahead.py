@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -84,8 +83,7 @@ def front_ahead(
         if on_progress is not None:
             on_progress("clocks per operation", number, len(some))
         limit_s, joules = front[at].tolist()
-        own = replace(plans[at], clock=float(space.clocks[0]))
-        points.append(search.point(limit_s, joules, own, switching_s))
+        points.append(search.point(limit_s, joules, plans[at], switching_s))
     return OperationFront(
         points=tuple(points),
         switching_s=switching_s,

@@ -26,6 +26,7 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
+from planner.base.vocabulary import PER_OPERATION
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluated
@@ -88,7 +89,7 @@ def step_operations(model: CostModel, plan: Plan, most: int = MOST_OPERATIONS) -
         InputError: The chip has one clock, or the plan is not simulated.
     """
     clocks = model.clocks(wanted=True)
-    if problem := _why_not(model, plan, clocks, most):
+    if problem := _why_not(model, plan, most):
         raise InputError(f"clocks: {problem}")
     at_clocks = _at_clocks(model, plan, clocks)
     x = at_clocks[0][1]
@@ -106,15 +107,24 @@ def step_operations(model: CostModel, plan: Plan, most: int = MOST_OPERATIONS) -
     return _joined(clocks, orders, passes, joules, ends, lag, standing)
 
 
-def _why_not(model: CostModel, plan: Plan, clocks: FloatArray, most: int) -> str:
+def why_no_clocks(model: CostModel) -> str:
+    """Why operations of no plan have clocks of their own, in words; empty where they may."""
     if model.assumptions.component_energy:
-        return "per-operation needs the energy of phases, which the preset of assumptions has not"
-    if len(clocks) == 1:
-        return f"per-operation needs a chip with clock levels; {model.chip.name} has one"
+        return (
+            f"{PER_OPERATION} needs the energy of phases, which the preset of assumptions has not"
+        )
+    if len(model.clocks(wanted=True)) == 1:
+        return f"{PER_OPERATION} needs a chip with clock levels; {model.chip.name} has one"
+    return ""
+
+
+def _why_not(model: CostModel, plan: Plan, most: int) -> str:
+    if problem := why_no_clocks(model):
+        return problem
     if problem := why_not_simulated(model, plan):
         return problem
     if (count := operations_of(model, plan)) > most:
-        return f"per-operation: {count} operations are too many; at most {most}"
+        return f"{PER_OPERATION}: {count} operations are too many; at most {most}"
     return ""
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w, standing_w
 from planner.plan import Plan
 from planner.search.rounding import ROUNDED_DOWN
@@ -56,10 +57,11 @@ class Listed:
         return np.asarray(rows[np.argsort(self.least_j[rows], kind="stable")])
 
 
-def lowest_is_leanest(space: UniformSpace) -> bool:
+def lowest_is_leanest(model: CostModel) -> bool:
     """Whether kernels need the least joules at the lowest clock of the chip, whatever they do."""
-    added = running_w(space.model, space.clocks)
-    return bool((added >= 0).all() and (np.diff(added / space.clocks) <= 0).all())
+    clocks = model.clocks(wanted=True)
+    added = running_w(model, clocks)
+    return bool((added >= 0).all() and (np.diff(added / clocks) <= 0).all())
 
 
 def plans_below(space: UniformSpace, front: FloatArray) -> Listed:
