@@ -97,8 +97,15 @@ def _evaluated(
     from planner.results.operation_clocks import SWITCHING_S  # noqa: PLC0415  (start-up)
     from planner.search.operations.clocks import clocks_per_operation  # noqa: PLC0415  (few ask)
 
-    clocks = clocks_per_operation(resolved.cost, found.result.plan, SWITCHING_S)
-    return replace(found, clocks=clocks)
+    plan = found.result.plan
+    clocks = clocks_per_operation(resolved.cost, plan, SWITCHING_S)
+    if request.max_power is None:
+        return replace(found, clocks=clocks)
+    from planner.search.operations.capped import under_power  # noqa: PLC0415  (few ask)
+
+    limit = request.max_power, request.power_boundary
+    capped = under_power(resolved.cost, plan, *limit, SWITCHING_S)
+    return replace(found, clocks=replace(clocks, under_power=capped))
 
 
 def solve_request(

@@ -67,12 +67,13 @@ class Placing:
         self.seconds, self.power = graph.seconds.tolist(), capped.power.tolist()
         self.cap = capped.cap * (1 + SLACK)
         count = len(self.seconds)
-        self.before: list[list[tuple[int, float]]] = [[] for _ in range(count)]
-        self.after: list[list[tuple[int, float]]] = [[] for _ in range(count)]
-        edges = zip(graph.before.tolist(), graph.after.tolist(), graph.lag.tolist(), strict=True)
-        for one, other, lag in edges:
-            self.before[other].append((one, lag))
-            self.after[one].append((other, lag))
+        self.before: list[list[tuple[int, float, float]]] = [[] for _ in range(count)]
+        self.after: list[list[tuple[int, float, float]]] = [[] for _ in range(count)]
+        switches = np.zeros(len(graph.lag)) if graph.switches is None else graph.switches
+        edges = (graph.before, graph.after, graph.lag, switches)
+        for one, other, lag, switch in zip(*(part.tolist() for part in edges), strict=True):
+            self.before[other].append((one, lag, switch))
+            self.after[one].append((other, lag, switch))
         self.waits = [len(one) for one in self.before]
         self.levels = [sorted(set(row)) for row in capped.stands.tolist()]
         self.slower = [
@@ -90,19 +91,19 @@ class Placing:
         begin, ends, taken = [0.0] * len(left), [0.0] * len(left), list(level)
         while ready:
             _, one = heappop(ready)
-            start = 0.0
-            for other, lag in self.before[one]:
-                start = max(start, ends[other] + lag)
-            taken[one], begin[one], ends[one] = self._at(line, one, level[one], start)
-            for other, _ in self.after[one]:
+            taken[one], begin[one], ends[one] = self._at(line, one, taken, ends)
+            for other, _, _ in self.after[one]:
                 left[other] -= 1
                 if left[other] == 0:
                     heappush(ready, (key[other], other))
         return Placed(taken, begin, ends)
 
-    def _at(self, line: _Line, one: int, level: int, ready: float) -> tuple[int, float, float]:
+    def _at(
+        self, line: _Line, one: int, taken: Sequence[int], ends: Sequence[float]
+    ) -> tuple[int, float, float]:
         """Places an operation; where its level has to wait, at a slower one that ends sooner."""
-        seconds, power = self.seconds[one], self.power[one]
+        level, seconds, power = taken[one], self.seconds[one], self.power[one]
+        ready = self._ready(one, level, taken, ends)
         if power[level] <= 0 or seconds[level] <= 0:
             return level, ready, ready + seconds[level]
         start, first = line.first(ready, seconds[level], power[level])
@@ -110,11 +111,21 @@ class Placing:
         for slower in self.slower[one][level]:
             if best[2] <= ready or ready + seconds[slower] >= best[0]:
                 break
+            ready = self._ready(one, slower, taken, ends)
             start, first = line.first(ready, seconds[slower], power[slower])
             best = min(best, (start + seconds[slower], slower, start, first))
         stop, level, start, first = best
         line.put(first, start, stop, power[level])
         return level, start, stop
+
+    def _ready(self, one: int, level: int, taken: Sequence[int], ends: Sequence[float]) -> float:
+        """The moment at which nothing that an operation waits for is left, at a level."""
+        ready = 0.0
+        for other, lag, switch in self.before[one]:
+            if switch and taken[other] != level:
+                lag += switch  # noqa: PLW2901
+            ready = max(ready, ends[other] + lag)
+        return ready
 
     def slowed(self, placed: Placed) -> Placed:
         """The same with cheaper levels where neither another begin nor the end moves for them."""
@@ -124,18 +135,29 @@ class Placing:
             line.add(start, placed.ends[one], self.power[one][placed.level[one]])
         level, ends = list(placed.level), list(placed.ends)
         for one in reversed(range(len(level))):
-            until = min((placed.begin[other] - lag for other, lag in self.after[one]), default=end)
             start, now = placed.begin[one], level[one]
             line.add(start, ends[one], -self.power[one][now])
-            for other in sorted(self.levels[one], key=lambda k, one=one: cost[one][k]):
-                stop = start + self.seconds[one][other]
-                if cost[one][other] >= cost[one][now]:
+            cheaper = [k for k in self.levels[one] if cost[one][k] < cost[one][now]]
+            for _, other in sorted((cost[one][k], k) for k in cheaper):
+                level[one], stop = other, start + self.seconds[one][other]
+                early = self._ready(one, other, level, ends) > start + _SAME_S
+                late = stop > self._until(one, placed.begin, level, end) + _SAME_S
+                if not early and not late and line.fits(start, stop, self.power[one][other]):
+                    ends[one] = stop
                     break
-                if stop <= until + _SAME_S and line.fits(start, stop, self.power[one][other]):
-                    level[one], ends[one] = other, stop
-                    break
+                level[one] = now
             line.add(start, ends[one], self.power[one][level[one]])
         return Placed(level, list(placed.begin), ends)
+
+    def _until(self, one: int, begin: Sequence[float], level: Sequence[int], end: float) -> float:
+        """The moment at which an operation has to end for others to begin when they do."""
+        return min(
+            (
+                begin[other] - lag - switch * (level[other] != level[one])
+                for other, lag, switch in self.after[one]
+            ),
+            default=end,
+        )
 
 
 class _Line:
@@ -205,7 +227,7 @@ class _Annealing:
 
     def __init__(self, placing: Placing, key: list[float], level: list[int]) -> None:
         self.placing, self.key, self.level = placing, key, level
-        self.random = Random(0)  # noqa: S311  (the same every time)
+        self.random = Random(0)  # the same numbers every time
         self.best = placing.run(key, level)
         self.value = _value(self.best)
         self.warm = _WARM * self.best.end

@@ -1,7 +1,7 @@
 """A cap on what operations draw together at every moment, and what is known of one before a search.
 
-Operation i draws p_ik watts while it runs at level k. A moment's draw is that of the levels that run
-then; an operation that ends makes room for one that begins.
+Operation i draws p_ik watts while it runs at level k. A moment's draw is that of the levels that
+run then; an operation that ends makes room for one that begins.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solvers.operations.program import Floats, Ints, Operations
+from solvers.operations.program import Floats, Ints, Operations, Program
 
 SLACK = 1e-9
 """Share of the cap that sums may exceed it by, in rounding."""
@@ -58,7 +58,7 @@ class Capped:
         return Capped(
             graph=replace(
                 graph, seconds=graph.seconds[rows, stands], cost=graph.cost[rows, stands],
-                group=np.arange(n), switches=None,
+                group=np.arange(n),
             ),
             power=power[rows, stands],
             stands=stands,
@@ -70,6 +70,13 @@ class Capped:
         """(n,) seconds and power at levels, (n,)."""
         rows = np.arange(len(level))
         return self.graph.seconds[rows, level], self.power[rows, level]
+
+    def program(self) -> Program:
+        """The linear program for the least end of all, without the cap; changes take no time."""
+        graph = replace(
+            self.graph, cost=np.zeros_like(self.graph.cost), per_second=1.0, switches=None
+        )
+        return Program(graph, float(graph.seconds.max(axis=1).sum() + graph.lag.sum()))
 
     def nearest(self, seconds: Floats) -> Ints:
         """(n,) the level of each operation whose seconds are nearest to those planned."""

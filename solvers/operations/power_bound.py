@@ -25,13 +25,13 @@ Pape, Nuijten, Annals of Operations Research 92, 1999, doi:10.1023/A:10189950006
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from solvers.operations.power import SLACK, Capped
-from solvers.operations.program import Floats, Ints, Program
+from solvers.operations.program import Floats, Ints
 
 _ROUNDS = 12
 _MOST_WINDOWED = 600
@@ -64,8 +64,7 @@ def least_end(capped: Capped) -> Least:
     Args:
         capped: The operations.
     """
-    graph = replace(capped.graph, cost=np.zeros_like(capped.graph.cost), per_second=1.0)
-    program = Program(graph, float(graph.seconds.max(axis=1).sum() + graph.lag.sum()))
+    program = capped.program()
     order, uses = _Order(capped), list(_uses(capped))
     for round_number in range(_ROUNDS + 1):
         found = program.solved()
@@ -73,7 +72,7 @@ def least_end(capped: Capped) -> Least:
             raise RuntimeError("a relaxed program has no solution")
         values, multipliers = found
         shares, begin = program.mixed(values), values[program.count : -1]
-        seconds = (graph.seconds * shares).sum(axis=1)
+        seconds = (program.graph.seconds * shares).sum(axis=1)
         rows = [row for use in uses for row in order.broken(use, shares, begin, float(values[-1]))]
         if not rows or round_number == _ROUNDS:
             return Least(end=program.dual_bound(multipliers), begin=begin, seconds=seconds)
@@ -149,7 +148,7 @@ class _Order:
         self, use: Floats, shares: Floats, begin: Floats, end: float, window: tuple[int, int]
     ) -> tuple[tuple[Ints, Floats, float], float]:
         """The row of a window, -1 for the first and the last moment, and how much it is broken."""
-        n, levels = self.graph.seconds.shape
+        n = len(self.chain)
         one, other = window
         low = np.zeros(len(self.rows), dtype=np.intp) if one < 0 else self.first[one]
         high = np.array([len(row) for row in self.rows]) if other < 0 else self.past[other]
@@ -170,9 +169,7 @@ class _Order:
         values = np.concatenate([shares.ravel(), begin, [end]])
         return (columns, row[columns], 0.0), float(-row @ values)
 
-    def _spare(
-        self, use: Floats, inside: npt.NDArray[np.bool_], low: Ints, high: Ints
-    ) -> Floats:
+    def _spare(self, use: Floats, inside: npt.NDArray[np.bool_], low: Ints, high: Ints) -> Floats:
         """(n, k) seconds' worth of each moment of an operation that nothing beside it can use."""
         greatest = np.array([
             use[row[start:stop]].max(initial=0.0)
@@ -180,7 +177,9 @@ class _Order:
         ])  # fmt: skip
         beside = np.maximum(self.past, low) < np.minimum(self.first, high)
         left = 1.0 - use - (beside @ greatest)[:, None]
-        return np.asarray(np.where(inside[:, None], np.maximum(left, 0.0), 0.0) * self.graph.seconds)
+        return np.asarray(
+            np.where(inside[:, None], np.maximum(left, 0.0), 0.0) * self.graph.seconds
+        )
 
     def _longest(self, weights: Floats) -> Ints:
         """The operations with weights of the path that has most."""
@@ -195,5 +194,3 @@ class _Order:
             at = came[at]
         found = np.array(path, dtype=np.intp)
         return found[weights[found] > 0]
-
-

@@ -14,7 +14,7 @@ application performance, SC 2015, doi:10.1145/2807591.2807637.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,8 +46,7 @@ def planned(capped: Capped, begin: Floats, seconds: Floats) -> Planned | None:
         capped: The operations.
         begin, seconds: (n,) of a schedule, which may break the cap.
     """
-    graph = replace(capped.graph, cost=np.zeros_like(capped.graph.cost), per_second=1.0)
-    program = Program(graph, float(graph.seconds.max(axis=1).sum() + graph.lag.sum()))
+    program = capped.program()
     rows = list(_rows(capped, program, begin, seconds))
     if rows:
         program.add(rows)
@@ -55,7 +54,7 @@ def planned(capped: Capped, begin: Floats, seconds: Floats) -> Planned | None:
     if found is None:
         return None
     values, _ = found
-    took = (graph.seconds * program.mixed(values)).sum(axis=1)
+    took = (program.graph.seconds * program.mixed(values)).sum(axis=1)
     return Planned(end=float(values[-1]), begin=values[program.count : -1], seconds=took)
 
 

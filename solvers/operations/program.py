@@ -277,7 +277,7 @@ class Program:
         """(g, k) shares among the values of all variables, those that are next to nothing 0."""
         shares: Floats = np.clip(self.shares_in(values), 0.0, 1.0)
         shares[shares < _NEAR] = 0.0
-        return shares / shares.sum(axis=1, keepdims=True)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def add(self, rows: Sequence[tuple[Ints, Floats, float]]) -> None:
         """Further rows like `waits`: of each its columns, what they weigh, and that at least."""

@@ -21,7 +21,7 @@ from solvers.operations.power_bound import least_end
 from solvers.operations.power_order import planned
 from solvers.operations.program import Floats, Ints, Operations, begins
 
-_WORK = 2_000_000
+_WORK = 1_000_000
 """Operations that are placed in all."""
 _MOST_ORDERED = 600
 """Operations up to which an order is planned by a linear program."""
@@ -96,49 +96,60 @@ class _Search:
     def __init__(self, capped: Capped, bound: float, tries: int) -> None:
         self.capped, self.bound, self.tries = capped, bound, tries
         self.placing = Placing(capped)
-        self.best = self._placed(np.zeros(len(capped.chain)), capped.graph.seconds.min(axis=1))
+        quick = capped.graph.seconds.min(axis=1)
+        soon = begins(capped.graph, quick, capped.graph.lag)
+        self.quick = soon, quick, float((soon + quick).max(initial=0.0))
+        same = [self._of_one_level(k) for k in range(capped.power.shape[1])]
+        self.best = min(same, key=lambda one: one.end)
 
     def all_from(self, begin: Floats, seconds: Floats) -> None:
-        """Looks from all orders, those of the bound's schedule among them."""
+        """Looks from all orders, that of the bound's schedule among them."""
         found = []
-        for start, took in self._orders(begin, seconds):
-            if self.done:
-                return
-            found.append(self._improved(start, took, self.tries // 16))
+        for start, level in [*self._orders(begin, seconds), self._order_of(self.best)]:
+            found.append(self._improved(start, level, self.tries // 16))
         for one in sorted(found, key=lambda one: one.end)[:2]:
-            if not self.done:
-                self._improved(np.array(one.begin), self._seconds(one), self.tries // 4)
-        if not self.done:
-            self._improved(np.array(self.best.begin), self._seconds(self.best), self.tries // 4)
+            self._improved(*self._order_of(one), self.tries // 4)
+        self._improved(*self._planned(*self._order_of(self.best)), self.tries // 4)
 
     @property
     def done(self) -> bool:
         """Whether the best is as short as the bound."""
         return self.best.end <= self.bound * (1 + _NEAR)
 
-    def _orders(self, begin: Floats, seconds: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Begins and seconds whose order is begun with."""
+    def _orders(self, begin: Floats, seconds: Floats) -> Iterator[tuple[Floats, Ints]]:
+        """Begins, in whose order operations are placed, and levels to begin with."""
         graph = self.capped.graph
-        yield begin, seconds
-        yield latest(graph, seconds, self.bound), seconds
-        quick = graph.seconds.min(axis=1)
-        soon = begins(graph, quick, graph.lag)
-        yield soon, quick
-        yield latest(graph, quick, float((soon + quick).max(initial=0.0))), quick
+        soon, quick, end = self.quick
+        for start, took in (
+            (begin, seconds),
+            (latest(graph, seconds, self.bound), seconds),
+            (soon, quick),
+            (latest(graph, quick, end), quick),
+        ):
+            yield self._planned(start, self.capped.nearest(took), took)
 
-    def _improved(self, begin: Floats, seconds: Floats, tries: int) -> Placed:
+    def _planned(
+        self, begin: Floats, level: Ints, seconds: Floats | None = None
+    ) -> tuple[Floats, Ints]:
+        """Begins and levels as the linear program plans them in an order, where it can."""
+        if len(begin) > _MOST_ORDERED or self.done:
+            return begin, level
+        took = self.capped.at(level)[0] if seconds is None else seconds
+        plan = planned(self.capped, begin, took)
+        return (begin, level) if plan is None else (plan.begin, self.capped.nearest(plan.seconds))
+
+    def _improved(self, begin: Floats, level: Ints, tries: int) -> Placed:
         """The best schedule found from an order."""
-        if len(begin) <= _MOST_ORDERED:
-            plan = planned(self.capped, begin, seconds)
-            if plan is not None:
-                begin, seconds = plan.begin, plan.seconds
-        found = annealed(self.placing, begin, self.capped.nearest(seconds), tries)
+        found = annealed(self.placing, begin, level, 0 if self.done else tries)
         if found.end < self.best.end:
             self.best = found
         return found
 
-    def _placed(self, key: Floats, seconds: Floats) -> Placed:
-        return self.placing.run(key.tolist(), self.capped.nearest(seconds).tolist())
+    def _of_one_level(self, level: int) -> Placed:
+        """All operations at one level, or the nearest that it has, as soon as may be."""
+        took = self.capped.graph.seconds[:, level]
+        begin = begins(self.capped.graph, took, self.capped.graph.lag)
+        return self.placing.run(begin.tolist(), self.capped.stands[:, level].tolist())
 
-    def _seconds(self, placed: Placed) -> Floats:
-        return self.capped.at(np.array(placed.level, dtype=np.intp))[0]
+    def _order_of(self, placed: Placed) -> tuple[Floats, Ints]:
+        return np.array(placed.begin), np.array(placed.level, dtype=np.intp)
