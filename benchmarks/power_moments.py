@@ -76,10 +76,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--switching-ms", type=float, default=0.0, help="of a change of the clock")
     options = parser.parse_args()
-    print(
-        "| model | plan | limit | one clock | a clock for each | saved | pauses | bound | gap | CPU |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    head = ["model", "plan", "limit", "one clock", "a clock for each", "saved", "pauses"]
+    head += ["bound", "gap", "CPU"]
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for case in cases():
         for row in rows(case, options.switching_ms / 1e3):
             print(row, flush=True)

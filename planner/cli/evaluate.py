@@ -31,6 +31,7 @@ from planner.cli.operation_clocks import (
     SwitchingTime,
     asked_clocks,
     check_apart,
+    check_schedule,
     clocks_found,
 )
 from planner.cli.options import AsJson
@@ -124,6 +125,8 @@ def evaluate(
 
       planner evaluate plan.yaml --clocks per-operation --frequencies frequencies.py
 
+      planner evaluate plan.yaml --clocks per-operation --max-power 40kW
+
       {examples}
     """
     launch = LaunchFlags(source=source, given=launched)
@@ -196,6 +199,7 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
         result = question.with_launch(evaluate_plan(resolved, plan, question.assumed))
     if files.clocks is not None:
         found = clocks_found(resolved, result.result.plan, files.clocks, quiet=quiet)
+        check_schedule(found, {"trace": files.trace, "frequencies": files.clocks.file})
         result = replace(result, clocks=found)
     write_all(_texts(result, resolved, files))
     return result

@@ -114,6 +114,26 @@ def check_apart(file: Path, plan: Path) -> None:
         raise InputError(f"frequencies: {file} is the plan file that is read; name another")
 
 
+def check_schedule(found: OperationClocks | None, files: Mapping[str, Path | None]) -> None:
+    """Refuses files of a schedule where none keeps to the limit on power.
+
+    Args:
+        found: The clocks, where they were asked for.
+        files: By flag, those that show them.
+
+    Raises:
+        InputError: There is none.
+    """
+    if found is None or found.under_power is None or found.under_power.found is not None:
+        return
+    from planner.search.infeasible.numbers import rounded_up  # noqa: PLC0415  (not for --help)
+
+    least = f"{rounded_up(found.under_power.needed_w / 1e3)}kW"
+    for flag, path in files.items():
+        if path is not None:
+            raise InputError(f"{flag}: no schedule keeps to max-power; --max-power {least} has one")
+
+
 def clocks_found(
     resolved: Resolved, plan: Plan, asked: AskedClocks, *, quiet: bool
 ) -> OperationClocks:

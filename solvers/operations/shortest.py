@@ -57,7 +57,7 @@ class Shortest:
 
 
 def shortest(
-    graph: Operations, power: Floats, cap: float, chain: Ints, work: int = _WORK
+    graph: Operations, power: Floats, cap: float, chain: Ints, work: int | None = None
 ) -> Shortest | None:
     """The schedule that ends soonest of those found; None: an operation alone draws too much.
 
@@ -66,13 +66,15 @@ def shortest(
         power: (n, k) of each operation at each level while it runs.
         cap: What they may draw together.
         chain: (n,) whose operations follow one another, from 0; -1: of none.
-        work: Operations that are placed in all.
+        work: Operations that are placed in all; None: a million.
     """
     capped = Capped.of(graph, power, cap, chain)
     if capped is None:
         return None
     least = least_end(capped)
-    search = _Search(capped, least.end, max(work // max(len(power), 1), 1))
+    search = _Search(
+        capped, least.end, max((_WORK if work is None else work) // max(len(power), 1), 1)
+    )
     search.all_from(least.begin, least.seconds)
     best = search.placing.slowed(search.best)
     level = np.array(best.level, dtype=np.intp)
