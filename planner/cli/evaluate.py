@@ -125,8 +125,6 @@ def evaluate(
 
       planner evaluate plan.yaml --clocks per-operation --frequencies frequencies.py
 
-      planner evaluate plan.yaml --clocks per-operation --max-power 40kW
-
       {examples}
     """
     launch = LaunchFlags(source=source, given=launched)

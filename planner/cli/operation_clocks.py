@@ -149,13 +149,12 @@ def clocks_found(
         from planner.search.operations.frequencies import clock_mhz  # noqa: PLC0415
 
         clock_mhz(resolved.cost.chip, 1.0)
+    request, limited = resolved.request, None
+    if request.max_power is not None:
+        from planner.search.operations.capped import under_power  # noqa: PLC0415  (few ask)
+
+        limit = request.max_power, request.power_boundary
+        limited = under_power(resolved.cost, plan, *limit, asked.switching_s)
     with progress_bar(wanted=not quiet, verb="choosing") as progress:
         found = clocks_per_operation(resolved.cost, plan, asked.switching_s, progress)
-    request = resolved.request
-    if request.max_power is None:
-        return found
-    from planner.search.operations.capped import under_power  # noqa: PLC0415  (few ask)
-
-    limit = request.max_power, request.power_boundary
-    capped = under_power(resolved.cost, plan, *limit, asked.switching_s)
-    return replace(found, under_power=capped)
+    return replace(found, under_power=limited)

@@ -40,7 +40,7 @@ def clocks_lines(found: OperationClocks) -> list[str]:
 
 def _power_line(limited: UnderPower) -> str:
     """The step under a limit on power at every moment, or why there is none."""
-    within = f"at most {show_watts(limited.limit_w)} {MEASURED[limited.boundary]} at every moment"
+    within = f"at every moment at most {show_watts(limited.limit_w)} {MEASURED[limited.boundary]}"
     if limited.found is None:
         return (
             f"{within}: no schedule fits (proved), one pass alone beside waiting chips draws more "
@@ -73,7 +73,8 @@ def _power_view(limited: UnderPower) -> RenderableType:
     if limited.one_clock is not None:
         clock, seconds = limited.one_clock
         rows.append((f"one clock for all, {plain(clock)}", show_seconds(seconds), ""))
-    words = [Text(_power_line(limited) + ".")]
+    line = _power_line(limited)
+    words = [Text(f"{line[:1].upper()}{line[1:]}.")]
     if found is not None:
         rows.append((
             f"a clock for each, {plural(found.pauses, 'pause')}",
