@@ -51,6 +51,7 @@ def test_every_reader_is_tried() -> None:
     assert {*campaigns("inputs").readers()} == {*KINDS}
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files(kind: str, tmp_path: Path) -> None:
     """By the command that reads them, and by what reads them alone, which takes less."""
