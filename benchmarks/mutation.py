@@ -5,7 +5,7 @@
 First the tests of FOLDERS run once, with the lines noted that each of them runs. Of all places that
 an operator of cosmic-ray can change, a stated seed draws some, and one change for each;
 annotations and docstrings are left out. Each mutant is written into a copy of the checkout, and the
-tests that run its line go, quickest first and at most `--seconds` of them, then as many others of
+tests that run its line go, quickest first and at most `--seconds` of them, then a few others of
 its folder, until the first that fails. Killed: a test failed; too long: one that began in time did
 not end for a minute more. Survived: all tests of the line passed; cut off: those passed that
 there was time for. The last two count as not noticed.
@@ -52,6 +52,7 @@ which were there without a mutant."""
 _TOO_LONG = -signal.SIGXCPU
 NOTICED, LIVED = ("killed", "too long"), ("survived", "cut off")
 _ENDS = {0: "survived", covering.LEFT_OUT: "cut off", _TOO_LONG: "too long"}
+_OTHERS = 0.25  # of the seconds, for tests that were not seen to run a line
 _FIRST = 12  # tests that go alone: they kill most
 _GRACE_S = 60  # of the last test that begins: none takes as long without a mutant
 
@@ -180,12 +181,14 @@ class Bench:
         path = self.copy / mutant.module
         original = path.read_text(encoding="utf-8")
         path.write_text(text, encoding="utf-8")
-        plugin = ("-x", "-p", "campaigns.covering", "--most-cpu-s", str(self.most_s))
+        plugin = ("-x", "-p", "campaigns.covering", "--most-cpu-s")
         of_line = [tests[:_FIRST], tests[_FIRST:]]  # to collect all takes seconds
         found = "survived" if tests else "cut off"
         try:
             for some in filter(None, [*of_line, self.others(mutant.module, tests)]):
-                status = pytest_status(self.copy, some, self.most_s + _GRACE_S, *plugin)
+                most_s = self.most_s * (1 if some in of_line else _OTHERS)
+                words = (*plugin, str(most_s))
+                status = pytest_status(self.copy, some, most_s + _GRACE_S, *words)
                 end = _ENDS.get(status, "killed")
                 if end in NOTICED:
                     return end

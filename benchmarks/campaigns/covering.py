@@ -3,15 +3,16 @@
     pytest -n 0 -p campaigns.covering --covering FOLDER --covers planner/cost tests/cost
 
 Coverage.py's data and a JSON of the seconds are left in the folder, for `mutation.py`, beside those
-of files that were noted there before. A test that fails is left out: some need more time than
-tracing leaves them. With `--most-cpu-s N` no further test begins so many CPU seconds after the
-first, and the exit status says whether one was left out so.
+of files that were noted there before. A test that fails is left out, and one that takes more than
+`ENDED_S`: no mutant has the time for it. With `--most-cpu-s N` no further test begins so many CPU
+seconds after the first, and the exit status says whether one was left out so.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import signal
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,8 @@ from typing import Any
 import pytest
 
 DATA, SECONDS = "covered.sqlite", "seconds.json"
+ENDED_S = 10.0
+"""CPU seconds of a test whose lines are noted, which takes about twice its time."""
 LEFT_OUT = 17
 """Exit status where all tests passed that ran, and others had no time."""
 
@@ -62,6 +65,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = LEFT_OUT
 
 
+def _ended(_number: int, _frame: object) -> None:
+    """Fails the test that runs."""
+    pytest.fail(f"took more than {ENDED_S:g} CPU s")
+
+
 @dataclass(slots=True, eq=False)
 class _Noting:
     """What is noted while tests run."""
@@ -88,7 +96,11 @@ class _Noting:
         """A test with its fixtures."""
         self.coverage.switch_context(item.nodeid)
         started = time.process_time()
+        before = signal.signal(signal.SIGPROF, _ended)
+        signal.setitimer(signal.ITIMER_PROF, ENDED_S)
         yield
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
         self.seconds[item.nodeid] = time.process_time() - started
         self.coverage.switch_context("")
 
