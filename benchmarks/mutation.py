@@ -44,8 +44,11 @@ from measuring import Report, Table
 HERE = Path(__file__).resolve().parents[1]
 PACKAGES = ("planner/cost", "planner/search", "solvers")
 """What is mutated."""
-FOLDERS = ("tests/cost", "tests/search", "tests/solvers", "tests/schedules", "tests/verification")
-"""The tests that should notice."""
+FOLDERS = (
+    "tests/cost", "tests/search", "tests/solvers", "tests/schedules", "tests/verification",
+    "tests/objectives", "tests/answers", "tests/cli/test_cli_infeasible.py",
+)  # fmt: skip
+"""The tests that should notice: of the packages, and of what says why there is no plan."""
 _FAILED = (1, 2, 4)
 """Exit statuses of pytest: tests failed, or could not be collected; 4 where they are named, all of
 which were there without a mutant."""
@@ -170,7 +173,7 @@ class Bench:
             rf"^\s*(?:from {re.escape(name)} import|import {re.escape(name)}\b)", re.M
         )
         found = [
-            path for folder in FOLDERS for path in sorted((self.copy / folder).rglob("test_*.py"))
+            path for folder in FOLDERS for path in _files(self.copy / folder)
             if named.search(path.read_text(encoding="utf-8"))
         ]  # fmt: skip
         return [str(path.relative_to(self.copy)) for path in found]
@@ -196,6 +199,11 @@ class Bench:
         finally:
             path.write_text(original, encoding="utf-8")
         return found
+
+
+def _files(tests: Path) -> list[Path]:
+    """The files of tests in a folder, or one."""
+    return [tests] if tests.is_file() else sorted(tests.rglob("test_*.py"))
 
 
 def _of_statement(path: Path, line: int, by_line: dict[int, set[str]]) -> set[str]:
@@ -245,7 +253,7 @@ def bench(options: argparse.Namespace, folder: Path) -> Bench:
     for place, tests in zip(kept, options.tests or FOLDERS, strict=True):
         place.mkdir(exist_ok=True)
         files = covering.noted(place).files
-        found = [str(path.relative_to(copy)) for path in sorted((copy / tests).rglob("test_*.py"))]
+        found = [str(path.relative_to(copy)) for path in _files(copy / tests)]
         new = [name for name in found if files.get(name) != covering.digest(copy / name)]
         if new:
             plugin = ["-p", "campaigns.covering", "--covering", str(place)]
