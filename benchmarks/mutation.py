@@ -236,7 +236,18 @@ def pytest_status(copy: Path, tests: list[str], seconds: float, *plugin: str) ->
     environment.pop("PYTHONSAFEPATH", None)
     given = copy / "tests.txt"  # a line may be held by more tests than a command line holds
     given.write_text("\n".join(tests) + "\n", encoding="utf-8")
-    words = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *plugin, f"@{given}")
+    words = (
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "--whole",
+        "-p",
+        "no:cacheprovider",
+        *plugin,
+        f"@{given}",
+    )
     done = subprocess.run(
         (sys.executable, *words), cwd=copy, env=environment, preexec_fn=limited, check=False,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
