@@ -11,7 +11,7 @@ import numpy as np
 from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.base.version import __version__
-from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS
+from planner.plan import CP_MODES, RECOMPUTATIONS, SHARDINGS, SPLITS
 from planner.plan.plan import offload_names
 from planner.question.files.plan_text import asked_of, plan_fields
 from planner.question.request import Request
@@ -163,7 +163,7 @@ class _Nodes:
         lowest = self.last.corners[nodes].min(axis=1).tolist()
         rows = _names(self.partial_plans, nodes)
         return [
-            [*row, RECOMPUTES[code], *low]
+            [*row, RECOMPUTATIONS[code], *low]
             for row, code, low in zip(rows, codes, lowest, strict=True)
         ]
 
@@ -211,7 +211,7 @@ def _choices(inner: Inner, node: IntArray, rows: IntArray) -> list[list[Any]]:
         [SHARDINGS[code] for code in plans.sharding.tolist()],
         plans.sequence_parallel.tolist(),
         [CP_MODES[code] for code in plans.cp_mode.tolist()],
-        [RECOMPUTES[code] for code in plans.recompute.tolist()],
+        [RECOMPUTATIONS[code] for code in plans.recompute.tolist()],
         ["+".join(offload_names(mask)) for mask in plans.offload.tolist()],
         strict=True,
     )
