@@ -8,7 +8,7 @@ framework that can be told modules, is no word of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
@@ -95,14 +95,6 @@ def contains(more: int, less: int) -> bool:
     return int(_BITS[more]) & inner == inner
 
 
-def least_of(codes: Iterable[int]) -> tuple[int, ...]:
-    """Those that do all of no other one among them, ascending: each of the rest does more."""
-    some = sorted({*codes})
-    return tuple(
-        code for code in some if not any(contains(code, one) for one in some if one != code)
-    )
-
-
-def recomputation_words(codes: Sequence[int]) -> str:
-    """`none`, or `layernorm or moe_act`."""
-    return " or ".join(RECOMPUTATIONS[code] for code in codes)
+def inner_first(codes: Iterable[int]) -> list[int]:
+    """Codes in an order in which each comes after all that it contains."""
+    return sorted({*codes}, key=lambda code: (code == FULL, code))
