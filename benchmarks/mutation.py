@@ -236,18 +236,8 @@ def pytest_status(copy: Path, tests: list[str], seconds: float, *plugin: str) ->
     environment.pop("PYTHONSAFEPATH", None)
     given = copy / "tests.txt"  # a line may be held by more tests than a command line holds
     given.write_text("\n".join(tests) + "\n", encoding="utf-8")
-    words = (
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "0",
-        "--whole",
-        "-p",
-        "no:cacheprovider",
-        *plugin,
-        f"@{given}",
-    )
+    words = ("-m", "pytest", "-q", "-n", "0", "--whole", "-p", "no:cacheprovider", *plugin,
+             f"@{given}")  # fmt: skip
     done = subprocess.run(
         (sys.executable, *words), cwd=copy, env=environment, preexec_fn=limited, check=False,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -272,6 +262,8 @@ def bench(options: argparse.Namespace, folder: Path) -> Bench:
             plugin = ["-p", "campaigns.covering", "--covering", str(place)]
             plugin += [word for name in PACKAGES for word in ("--covers", str(copy / name))]
             pytest_status(copy, new, 6 * 3600, *plugin)
+            if missing := [name for name in new if name not in covering.noted(place).files]:
+                raise SystemExit(f"{', '.join(missing)}: no test of it ran")
             for test in covering.noted(place).failed:
                 print(f"left out, as it fails while lines are noted: {test}", file=sys.stderr)
     return Bench(copy, *covering.lines(kept), most_s=options.seconds)
