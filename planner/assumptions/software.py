@@ -323,6 +323,8 @@ class FrameworkProfile:
         orders: Orders of the mesh axes that its rank layout offers, innermost first; empty: any.
         lacks: Mesh axes that it does not have: they must be 1.
         splits_experts: Whether experts may have a tensor parallelism of their own (etp).
+        recompute_modules: Modules of a layer that it can be told to recompute, of
+            `planner.base.vocabulary.MODULES`.
         takes_lists: Whether it is given the layers of every stage as a list.
         recomputes_alike: What one setting of recomputation is for, in words.
         optimizers: Optimizers that its launches can name, keys of
@@ -379,6 +381,7 @@ class FrameworkProfile:
     orders: tuple[tuple[str, ...], ...] = (DATA_INSIDE,)
     lacks: tuple[str, ...] = ()
     splits_experts: bool = False
+    recompute_modules: tuple[str, ...] = ()
     takes_lists: bool = False
     recomputes_alike: str = "all layers"
     optimizers: tuple[str, ...] = (ADAM,)

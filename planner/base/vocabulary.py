@@ -9,6 +9,8 @@ from __future__ import annotations
 MESH_AXES = ("tp", "cp", "pp", "dp", "fsdp", "ep", "etp")
 SHARDINGS = ("ddp", "zero1", "zero2", "zero3")
 RECOMPUTES = ("none", "selective", "full")
+MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
+"""Modules of a layer that may recompute while the rest of it is kept, by name."""
 TOWER_RECOMPUTE = "full"
 """What layers of a vision tower recompute unless the question says more."""
 CP_MODES = ("ring", "all-to-all")

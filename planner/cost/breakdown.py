@@ -126,14 +126,12 @@ class Timed:
     inputs: StepInputs
     step: StepCost
 
-    def kinds(self) -> Iterator[tuple[RecomputeGroup, FloatArray, LayerTimes, LayerCost]]:
-        """Groups with their layers of one kind (dense, then mixtures of experts)."""
+    def kinds(self) -> Iterator[tuple[RecomputeGroup, bool, LayerTimes, LayerCost]]:
+        """Groups with their layers of one kind (dense, then mixtures of experts: True)."""
         for group, times, costs in zip(self.columns.groups, self.layers, self.costs, strict=True):
-            for count, time, cost in zip(
-                (group.dense, group.moe), (times.dense, times.moe), costs, strict=True
-            ):
+            for moe, time, cost in zip((False, True), (times.dense, times.moe), costs, strict=True):
                 if time is not None and cost is not None:
-                    yield group, count, time, cost
+                    yield group, moe, time, cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,12 +232,16 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
     ring = np.where(x.columns.plans.cp_mode == ALL_TO_ALL, 1.0, 2.0)[:, None]
     last = np.where(x.columns.plans.sequence_parallel, 1.0, 2.0)[:, None]
     parts = {name: np.zeros(len(which)) for name in COMMUNICATION}
-    for group, counts, times, cost in x.kinds():
-        repeated = repeats(model, group)
-        again = repeated.exchanges + model.job.reference_passes
-        left = repeated.last * last / max(shapes.tp_exchanges, 1.0)
-        passes = {"tp": 1 + a.tp_backward + again - left, "cp": 1 + ring + again, "ep": 2 + again}
-        layers = _of_class(counts, which)
+    ref = model.job.reference_passes
+    for group, moe, times, cost in x.kinds():
+        again = repeats(model, x.columns.plans, group, moe=moe)
+        left = again.last * last / max(shapes.tp_exchanges, 1.0)
+        passes = {
+            "tp": 1 + a.tp_backward + again.exchanges + ref - left,
+            "cp": 1 + ring + again.context + ref,
+            "ep": 2 + again.experts + ref,
+        }
+        layers = _of_class(group.moe if moe else group.dense, which)
         for axis, seconds in times.sent.items():
             one = shapes.blocks * _of_class(passes[axis] * seconds, which)
             parts[_CAUSES[axis]] += layers * one
@@ -306,7 +308,8 @@ def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
         return _of_class(table, which)
 
     parts = {name: np.zeros(len(which)) for name in TIME_PARTS}
-    for _, counts, times, cost in x.kinds():
+    for group, moe, times, cost in x.kinds():
+        counts = group.moe if moe else group.dense
         layers = here(counts)
         plain = np.zeros(len(which))
         for cause, part in times.parts.items():

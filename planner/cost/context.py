@@ -18,6 +18,7 @@ from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.base.errors import InputError
 from planner.cost.energy.facility import Facility, default_facility
 from planner.cost.job import Job
+from planner.cost.kernels.selection import modules_had, sets_of
 from planner.cost.kernels.shapes import Shapes, mlp_blocks, shapes_of
 from planner.cost.memory.parameters import LocalParameters, block_parameters, local_parameters
 from planner.cost.vision.tower import tower_of, tower_parameters
@@ -125,6 +126,18 @@ class CostModel:
     def framework(self) -> FrameworkProfile:
         """The framework of the job."""
         return self.job.framework
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules of its layers that a plan may recompute: the framework can be told them."""
+        had = modules_had(self.shapes, shared_beside=self.assumptions.shared_beside)
+        return tuple(name for name in had if name in self.framework.recompute_modules)
+
+    @property
+    def module_sets(self) -> list[int]:
+        """Codes of recomputations of sets of them, each another plan (`sets_of`)."""
+        names = self.modules if self.job.trains_all else ()
+        return sets_of(names, fused=self.assumptions.fused_attention)
 
     @property
     def allocatable_bytes(self) -> float:

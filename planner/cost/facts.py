@@ -28,7 +28,7 @@ from planner.cost.memory.memory import MEMORY_PARTS
 from planner.cost.stages.layout import every_stage
 from planner.cost.step import passes_s
 from planner.network.where import TorusAxis, members_by_level, torus_axes
-from planner.plan import FULL, RECOMPUTES, SELECTIVE, SHARDINGS, Plan, PlanTable
+from planner.plan import FULL, NO_RECOMPUTE, RECOMPUTATIONS, SHARDINGS, Plan, PlanTable
 
 _OF_LEVEL = ("name", "domain_chips", "domains", "bytes_per_s", "wire_bytes", "busy_s")
 
@@ -199,7 +199,9 @@ def stages_of(model: CostModel, x: Evaluated) -> list[StageFacts]:
                 embedding=bool(stage.first[0, 0]),
                 head=bool(stage.last[0, 0]),
                 recompute=_recompute(recomputed, int(columns.plans.recompute[0])),
-                selective_layers=recomputed[SELECTIVE],
+                selective_layers=sum(
+                    n for code, n in recomputed.items() if code not in (NO_RECOMPUTE, FULL)
+                ),
                 full_layers=recomputed[FULL],
                 sharding=SHARDINGS[int(_on(columns.sharding, index))],
                 clock=_on(columns.clock, index),
@@ -214,8 +216,8 @@ def stages_of(model: CostModel, x: Evaluated) -> list[StageFacts]:
 
 
 def _recomputed(columns: Columns, stage: int) -> dict[int, int]:
-    """Layers of a stage by code of `RECOMPUTES`."""
-    layers = dict.fromkeys(range(len(RECOMPUTES)), 0)
+    """Layers of a stage by code of `RECOMPUTATIONS`."""
+    layers = dict.fromkeys(range(len(RECOMPUTATIONS)), 0)
     for group in columns.groups:
         layers[int(group.recompute[0, 0])] += int(group.dense[0, stage] + group.moe[0, stage])
     return layers
@@ -224,7 +226,7 @@ def _recomputed(columns: Columns, stage: int) -> dict[int, int]:
 def _recompute(layers: Mapping[int, int], of_plan: int) -> str:
     """What is recomputed of layers, in one word; without layers the plan's."""
     kinds = [code for code, count in layers.items() if count] or [of_plan]
-    return RECOMPUTES[kinds[0]] if len(kinds) == 1 else "mixed"
+    return RECOMPUTATIONS[kinds[0]] if len(kinds) == 1 else "mixed"
 
 
 def _on(table: FloatArray | IntArray, stage: int) -> float:

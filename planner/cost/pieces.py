@@ -37,6 +37,7 @@ from planner.cost.terms import (
     state_terms,
 )
 from planner.cost.vision.seconds import end_costs
+from planner.plan.recomputations import has_modules
 from planner.schedules import ScheduleColumn
 
 LayerPair = tuple[LayerCost | None, LayerCost | None]
@@ -88,8 +89,9 @@ def layer_columns(
             operand=kept_bytes(job),
             adapters=kept_beside(job, moe=moe) + kept_widened(job, holders, moe=moe) / tokens,  # type: ignore[arg-type]
             etp=columns["etp"],  # type: ignore[arg-type]
+            named=bool(has_modules(columns["recompute"]).any()),  # type: ignore[arg-type]
         )
-        saved.append(saved_bytes(kinds, columns["recompute"]))  # type: ignore[arg-type]
+        saved.append(saved_bytes(kinds, columns["recompute"], moe=moe))  # type: ignore[arg-type]
     return LayerColumns(
         **columns,  # type: ignore[arg-type]
         saved_bytes=(saved[0], saved[1]),

@@ -48,12 +48,6 @@ from planner.plan.plan import (
     FRONT_COUNTED as FRONT_COUNTED,
 )
 from planner.plan.plan import (
-    FULL as FULL,
-)
-from planner.plan.plan import (
-    NO_RECOMPUTE as NO_RECOMPUTE,
-)
-from planner.plan.plan import (
     OFFLOAD_ACTIVATIONS as OFFLOAD_ACTIVATIONS,
 )
 from planner.plan.plan import (
@@ -70,9 +64,6 @@ from planner.plan.plan import (
 )
 from planner.plan.plan import (
     RING as RING,
-)
-from planner.plan.plan import (
-    SELECTIVE as SELECTIVE,
 )
 from planner.plan.plan import (
     ZERO1 as ZERO1,
@@ -100,4 +91,16 @@ from planner.plan.plan import (
 )
 from planner.plan.plan import (
     complete_order as complete_order,
+)
+from planner.plan.recomputations import (
+    FULL as FULL,
+)
+from planner.plan.recomputations import (
+    NO_RECOMPUTE as NO_RECOMPUTE,
+)
+from planner.plan.recomputations import (
+    RECOMPUTATIONS as RECOMPUTATIONS,
+)
+from planner.plan.recomputations import (
+    SELECTIVE as SELECTIVE,
 )

@@ -8,14 +8,16 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, not_one_of, shown
-from planner.base.vocabulary import CHOICES, MESH_AXES
+from planner.base.vocabulary import ANY, CHOICES, MESH_AXES, MODULES, RECOMPUTES
 from planner.plan.plan import NAMED, Plan
+from planner.plan.recomputations import ALL_CODES, recomputation_codes
 from planner.schedules import BUILT_IN
 
 LARGEST_SIZE = 2**31
 _WHOLE = re.compile("0*[1-9][0-9]{0,11}")
 _LISTED = {**NAMED, "schedule": [schedule.name for schedule in BUILT_IN]}
 """What the schema lists: not what other packages add, which start-up would have to look for."""
+_MODULE = f"({'|'.join(MODULES)})"
 _NEEDS = {"sequence_parallel": "tp", "cp_mode": "cp", "schedule": "pp", "interleave": "pp"}
 
 
@@ -31,11 +33,15 @@ def fixed_values(name: str, texts: Iterable[str]) -> frozenset[int]:
             f"fix: unknown field {shown(name)}{did_you_mean(name, allowed)}; "
             f"allowed: {', '.join(allowed)}"
         )
+    if name == "recompute":
+        return frozenset(code for text in texts for code in _recomputed(text))
     return frozenset(_fixed_value(name, text) for text in texts)
 
 
 def fixed_words(name: str, codes: Iterable[int]) -> str:
     """Values that are fixed as they are typed, e.g. "zero1,zero3"; inverse of `fixed_values`."""
+    if name == "recompute" and {*codes} == ALL_CODES:
+        return ANY
     names = ("false", "true") if name == "sequence_parallel" else NAMED.get(name)
     return ",".join(names[code] if names else str(code) for code in sorted(codes))
 
@@ -49,12 +55,23 @@ def says_something(plan: Plan, name: str) -> bool:
     return getattr(plan, _NEEDS[name]) > 1 if name in _NEEDS else True
 
 
+def recomputation_schema(words: Iterable[str]) -> dict[str, Any]:
+    """The JSON Schema of what is computed again: one of some words, or modules of layers."""
+    return {
+        "anyOf": [
+            {"type": "string", "enum": [*words]},
+            {"type": "string", "pattern": rf"^{_MODULE}(\+{_MODULE})*$"},
+        ]
+    }
+
+
 def fix_schema() -> dict[str, Any]:
     """The JSON Schema of a mapping from fields to the values that they may take."""
     digits = {"type": "string", "pattern": "^[1-9][0-9]*$"}
     whole = {"anyOf": [{"type": "integer", "minimum": 1}, digits]}
     values: dict[str, dict[str, Any]] = {name: whole for name in (*MESH_AXES, *CHOICES)}
     values |= {name: {"type": "string", "enum": list(names)} for name, names in _LISTED.items()}
+    values["recompute"] = recomputation_schema((*RECOMPUTES, ANY))
     values["sequence_parallel"] = {"enum": [True, False, "true", "false"]}
     return {
         "type": "object",
@@ -64,6 +81,13 @@ def fix_schema() -> dict[str, Any]:
         },
         "additionalProperties": False,
     }
+
+
+def _recomputed(text: str) -> frozenset[int]:
+    try:
+        return recomputation_codes(text)
+    except InputError as error:
+        raise InputError(f"fix: {error}") from error
 
 
 def _fixed_value(name: str, text: str) -> int:

@@ -13,6 +13,7 @@ from frozen_records import dataclass
 from planner.base.units import plural
 from planner.plan.layout_text import short_layout_text
 from planner.plan.plan import Plan, Stage
+from planner.plan.recomputations import modules_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +31,13 @@ class ChunkLayers:
 
 
 def chunk_layers(stage: Stage, plan: Plan) -> ChunkLayers:
-    """The layers of a chunk; those that its counts leave recompute as its `recompute` says."""
+    """The layers of a chunk; those that its counts leave recompute as its `recompute` says.
+
+    Layers of which modules recompute are selective.
+    """
     counts = {"none": 0, "selective": sum(stage.selective), "full": sum(stage.full)}
-    counts[stage.recompute or plan.recompute] += stage.layers - sum(counts.values())
+    rest = stage.recompute or plan.recompute
+    counts["selective" if modules_of(rest) else rest] += stage.layers - sum(counts.values())
     return ChunkLayers(**counts)
 
 
@@ -53,6 +58,9 @@ def recomputed_by_chunk(plan: Plan) -> str:
     """`full on 12 of 126 layers (stages 0-3)`; of a uniform plan its one recomputation."""
     if plan.stages is None:
         return plan.recompute
+    ways = {stage.recompute or plan.recompute for stage in plan.stages}
+    if len(ways) == 1 and modules_of(word := ways.pop()):
+        return word
     chunks = [chunk_layers(stage, plan) for stage in plan.stages]
     layers = sum(chunk.layers for chunk in chunks)
     words = []

@@ -28,8 +28,9 @@ import numpy.typing as npt
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
-from planner.base.vocabulary import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS
+from planner.base.vocabulary import CP_MODES, SHARDINGS, SPLITS
 from planner.plan.ranks import Layout, check_layout
+from planner.plan.recomputations import RECOMPUTATIONS, recomputation
 from planner.schedules import SCHEDULES, ScheduleColumn
 
 OFFLOADS = ("optimizer", "weights", "activations")
@@ -38,11 +39,9 @@ ORDERS: tuple[tuple[str, ...], ...] = tuple(permutations(AXES))
 DEFAULT_ORDER = ORDERS.index(("tp", "cp", "fsdp", "dp", "pp"))
 
 DDP, ZERO1, ZERO2, ZERO3 = range(4)
-NO_RECOMPUTE, SELECTIVE, FULL = range(3)
 RING, ALL_TO_ALL = range(2)
 EVEN, EVEN_COUNTED, FRONT, FRONT_COUNTED, BY_COST = range(5)
 OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, OFFLOAD_ACTIVATIONS = 1, 2, 4
-
 
 _MESH = ("dp", "fsdp", "tp", "cp", "ep", "etp", "pp")
 _AS_TP_SAYS: Any = None
@@ -55,8 +54,7 @@ class Stage:
     Attributes:
         layers: Transformer layers on the stage (the embedding sits on the first stage and the
             head on the last, whatever this number says).
-        recompute: One of `RECOMPUTES`, of the layers that the next two do not count; None takes
-            the plan's.
+        recompute: One of `RECOMPUTATIONS`, of layers not counted by the next two; None: the plan's.
         selective, full: Layers with that recomputation, (dense, mixtures of experts).
         sharding: One of `SHARDINGS`; None takes the plan's. Chunks of one device agree.
         clock: Relative clock, 1 is the clock at which the peak rates hold; None: the plan's.
@@ -134,7 +132,7 @@ NAMED: dict[str, Sequence[str]] = {
     "schedule": SCHEDULES,
     "sharding": SHARDINGS,
     "cp_mode": CP_MODES,
-    "recompute": RECOMPUTES,
+    "recompute": RECOMPUTATIONS,
     "split": SPLITS,
 }
 """Choices whose values have names: tables of plans keep their places here."""
@@ -146,6 +144,8 @@ def code_of(name: str, value: str) -> int:
     Raises:
         InputError: The value is not one of the allowed names.
     """
+    if name == "recompute":
+        return RECOMPUTATIONS.index(recomputation(value))
     allowed = NAMED[name]
     if value not in allowed:
         raise InputError(f"{name}: {value!r} is not one of {', '.join(allowed)}")

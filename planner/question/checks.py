@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from planner.base.units import show_bytes
+from planner.base.vocabulary import ANY
 from planner.cost.context import CostModel
 from planner.cost.kernels.shapes import shapes_of
 from planner.frameworks.registry import FRAMEWORKS
@@ -20,6 +21,7 @@ from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import fixed_values
 from planner.plan.plan import NAMED
+from planner.plan.recomputations import modules_of, recomputation
 from planner.question.records import preset_of
 from planner.question.request import Request
 
@@ -100,9 +102,14 @@ def placement_problems(
 def _of_field(model: CostModel, name: str, texts: tuple[str, ...]) -> Iterator[str]:
     """The rule that every value of a field breaks, if there is one."""
     fixed_values(name, texts)
-    broken = [_broken(model, name, text) for text in texts]
-    if all(broken):
-        yield from dict.fromkeys(f"fix: {line}" for line in broken if line)
+    broken = {text: _broken(model, name, text) for text in texts if text != ANY}
+    if not all(broken.values()) or len(broken) < len({*texts}):  # of sets of modules every one
+        broken = {text: broken[text] for text in broken if _names_modules(name, text)}
+    yield from dict.fromkeys(f"fix: {line}" for line in broken.values() if line)
+
+
+def _names_modules(name: str, text: str) -> bool:
+    return name == "recompute" and bool(modules_of(recomputation(text)))
 
 
 def _broken(model: CostModel, name: str, text: str) -> str | None:

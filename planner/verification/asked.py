@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class Asked:
         if name in MESH_AXES and name not in axes and value != 1:
             return False
         given = request.fix.get(name)
-        return given is None or value in fixed_values(name, given)
+        return given is None or value in _fixed(name, given)
 
     def most_bytes(self, plans: PlanTable) -> FloatArray:
         """(n,) bytes that a chip may hold."""
@@ -202,3 +203,8 @@ def not_covered(request: Request) -> str:
         ),
     }
     return next((f"certificates cover {what}" for what, holds in found.items() if holds), "")
+
+
+@cache
+def _fixed(name: str, given: tuple[str, ...]) -> frozenset[int]:
+    return fixed_values(name, given)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -71,14 +72,19 @@ class NodeBounds:
         self.standing_w = {n: standing_w(asked.model, n) for n in asked.chips}
         self.factor = {n: _factor(asked.model, n) for n in asked.chips}
 
-    def of(self, nodes: Sequence[Node], recompute: Sequence[int]) -> FloatArray:
-        """(n, k, 2) least seconds and joules of partial plans whose plans recompute so or more."""
-        keys = [(node[:7], node[7], code) for node, code in zip(nodes, recompute, strict=True)]
-        distinct = {key: row for row, key in enumerate(dict.fromkeys(keys))}
+    def of(self, nodes: Sequence[Node], recompute: Sequence[Sequence[int]]) -> FloatArray:
+        """(n, k, 2) least seconds and joules of partial plans that recompute so or so, or more."""
+        keys = [
+            [(node[:7], node[7], code) for code in codes]
+            for node, codes in zip(nodes, recompute, strict=True)
+        ]
+        distinct = {key: row for row, key in enumerate(dict.fromkeys(chain(*keys)))}
         if not distinct:
             return np.empty((0, len(self.asked.clocks), 2))
-        at = [distinct[key] for key in keys]
-        return self._corners(nodes, *(part[at] for part in self._least_seconds(list(distinct))))
+        at = [distinct[key] for key in chain(*keys)]
+        starts = np.cumsum([0, *map(len, keys[:-1])])
+        every = self._least_seconds(list(distinct))
+        return self._corners(nodes, *(np.minimum.reduceat(part[at], starts) for part in every))
 
     def _corners(
         self, nodes: Sequence[Node], alone: FloatArray, paired: FloatArray, kernels: FloatArray

@@ -10,7 +10,16 @@ import numpy as np
 
 from planner.base.vocabulary import SPLITS
 from planner.frameworks.rules import Demand
-from planner.plan import DDP, DEFAULT_ORDER, NO_RECOMPUTE, RING, PlanTable
+from planner.plan import (
+    DDP,
+    DEFAULT_ORDER,
+    FULL,
+    NO_RECOMPUTE,
+    RECOMPUTATIONS,
+    RING,
+    SELECTIVE,
+    PlanTable,
+)
 from planner.plan.plan import NAMED
 from planner.schedules import SCHEDULES, code_of_schedule
 from planner.verification.faults import Fault
@@ -84,6 +93,20 @@ def words(row: Sequence[Any]) -> str:
     micro_batch, schedule, interleave, split = row[len(MESH) : len(NODE)]
     named = f"{SCHEDULES[schedule]} {interleave}, {SPLITS[split]}"
     return f"{mesh}, micro-batch {micro_batch}, {named}"
+
+
+def does_all_of(more: int, less: int) -> bool:
+    """Whether a recomputation runs all again that another one does.
+
+    None is in all, and all are in full. What is selected without modules is at most attention,
+    which sets of modules name as core_attn.
+    """
+    if less in (more, NO_RECOMPUTE) or more == FULL:
+        return True
+    if less == FULL or more in (NO_RECOMPUTE, SELECTIVE):
+        return False
+    named = {"core_attn"} if less == SELECTIVE else {*RECOMPUTATIONS[less].split("+")}
+    return named <= {*RECOMPUTATIONS[more].split("+")}
 
 
 def code_of(name: str, value: str, where: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import chain, combinations, product
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,11 @@ from planner.plan import (
     FULL,
     NO_RECOMPUTE,
     RING,
-    SELECTIVE,
     ZERO3,
     PlanTable,
 )
+from planner.plan.choices import fixed_values
+from planner.plan.recomputations import RECOMPUTATIONS
 from planner.schedules import SCHEDULES, code_of_schedule, schedule_of
 from planner.verification.asked import Asked
 from planner.verification.meshes import Meshes, fits
@@ -203,9 +204,28 @@ class Space(Meshes):
         nothing = (
             model.assumptions.fused_attention and model.framework.selective == "core-attention"
         )
-        if nothing and self.asked.allows("recompute", NO_RECOMPUTE):
-            return NO_RECOMPUTE, FULL
-        return NO_RECOMPUTE, SELECTIVE, FULL
+        alone = nothing and self.asked.allows("recompute", NO_RECOMPUTE)
+        words = ("none", "full") if alone else ("none", "selective", "full")
+        return tuple(map(RECOMPUTATIONS.index, (*words, *self._modules())))
+
+    def _modules(self) -> list[str]:
+        """Sets of modules, where any is asked for: core attention where it stores scores.
+
+        Experts as a whole without what is inside of them.
+        """
+        model = self.model
+        asked = fixed_values("recompute", self.asked.request.fix.get("recompute", ()))
+        if not any(code > FULL for code in asked):
+            return []
+        fused = {"core_attn"} if model.assumptions.fused_attention else set()
+        names = [name for name in model.modules if name not in fused and model.job.trains_all]
+        every = chain(*(combinations(names, size) for size in range(1, len(names) + 1)))
+        twice = {"moe_act", "shared_experts"}
+        return [
+            "+".join(some)
+            for some in every
+            if some != ("core_attn",) and not ("moe" in some and twice & {*some})
+        ]
 
     def _chosen(self, node: Node, choice: Choice) -> bool:
         """Whether a choice is one that the user allows, where it means anything."""

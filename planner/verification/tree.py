@@ -11,7 +11,16 @@ from planner.plan import NO_RECOMPUTE
 from planner.verification.bounds import NodeBounds
 from planner.verification.case import Case, agree, once
 from planner.verification.faults import Fault
-from planner.verification.rows import Mesh, Node, code_of, mesh_of, mesh_row, node_of, words
+from planner.verification.rows import (
+    Mesh,
+    Node,
+    code_of,
+    does_all_of,
+    mesh_of,
+    mesh_row,
+    node_of,
+    words,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +86,9 @@ def checked_bounds(case: Case, tree: Tree) -> FloatArray:
     """
     nodes = [*tree.closed, *tree.begun, *tree.waiting]
     rows = [*case.own.nodes.closed, *case.own.nodes.begun, *case.own.nodes.waiting]
-    recompute = [code_of("recompute", row[-3], "nodes") for row in rows]
+    recompute = [
+        [code_of("recompute", word, "nodes") for word in row[-3].split(" or ")] for row in rows
+    ]
     meshes = list(dict.fromkeys(mesh_of(node) for node in nodes))
     corners = NodeBounds(case.asked, case.space, meshes).of(nodes, recompute)
     for node, row, own in zip(nodes, rows, corners, strict=True):
@@ -93,11 +104,11 @@ def checked_bounds(case: Case, tree: Tree) -> FloatArray:
     return corners[closed:].reshape(-1, 2)
 
 
-def _check_recompute(case: Case, nodes: Sequence[Node], recompute: Sequence[int]) -> None:
+def _check_recompute(case: Case, nodes: Sequence[Node], recompute: Sequence[Sequence[int]]) -> None:
     """No plan fits that recomputes less than the bounds of its node assume."""
     pairs = zip(nodes, recompute, strict=True)
-    least = {node: code for node, code in pairs if code > NO_RECOMPUTE}
+    least = {node: codes for node, codes in pairs if NO_RECOMPUTE not in codes}
     for node, choice in case.plans(least)[0]:
-        if choice[3] < least[node]:
+        if not any(does_all_of(choice[3], code) for code in least[node]):
             raise Fault(f"nodes: a plan of {words(node)} recomputes less than its bound assumes")
     case.checked["bounds that assume recomputation"] = len(least)

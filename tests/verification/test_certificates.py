@@ -28,6 +28,10 @@ JOBS: list[dict[str, Any]] = [
         "model": "mixtral-8x7b", "hardware": "dgx-h100-ndr", "chips": 16, "seq_len": 4096,
         "batch_tokens": 2**16, "fix": {"etp": ["1", "2"], "cp": ["1"]},
     },
+    {
+        "model": "mixtral-8x7b", "hardware": "dgx-h100-ndr", "chips": 16, "seq_len": 4096,
+        "batch_tokens": 2**18, "fix": {"recompute": ["any"], "cp": ["1"]}, "clocks": False,
+    },
     {"model": "llama2-7b", "chips": 8, "placement": "all", "framework": "textbook"},
     {"model": "gpt3-175b", "hardware": "h100-sxm5-80", "chips": 8},
     {**shared.JOB, "chips": 24, "framework": "jax"},  # which has plans on 16

@@ -15,7 +15,7 @@ from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.verification.asked import Asked
 from planner.verification.bounds import NodeBounds, gather_s, plan_bounds, reductions
-from planner.verification.rows import Row, mesh_of, table
+from planner.verification.rows import Row, does_all_of, mesh_of, table
 from planner.verification.space import Space
 
 LIKE_THE_COSTS = 1 + 1e-12
@@ -26,6 +26,7 @@ JOBS: list[dict[str, Any]] = [
     {"model": "gpt3-6.7b", "hardware": "mi300x", "framework": "torchtitan"},
     {"model": "llama3-8b", "hardware": "h100-pcie-ndr200", "framework": "deepspeed"},
     {"model": "llama3-8b", "hardware": "c2c-ndr400-rack", "assumptions": "rack-energy"},
+    {"model": "deepseek-v2-lite", "fix": {"recompute": ["any"]}, "framework": "megatron"},
 ]
 
 
@@ -80,9 +81,10 @@ def test_no_candidate_is_below_the_bound_of_its_partial_plan(job: dict[str, Any]
     least = np.minimum.reduceat(points, np.flatnonzero(np.r_[True, plan[1:] != plan[:-1]]))
     of_node: dict[tuple[Any, int], list[int]] = defaultdict(list)
     for at, (node, choice) in enumerate(rows):
-        for recompute in range(choice[3] + 1):  # plans that recompute so or more
-            of_node[node, recompute].append(at)
-    nodes, codes = zip(*of_node, strict=True)
+        for recompute in space.recomputes():
+            if does_all_of(choice[3], recompute):
+                of_node[node, recompute].append(at)
+    nodes, codes = zip(*((node, (code,)) for node, code in of_node), strict=True)
     meshes = list(dict.fromkeys(mesh_of(node) for node in nodes))
     bounds = NodeBounds(asked, space, meshes).of(nodes, codes)
     for bound, members in zip(bounds, of_node.values(), strict=True):

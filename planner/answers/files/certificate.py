@@ -11,7 +11,7 @@ import numpy as np
 from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.base.version import __version__
-from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS
+from planner.plan import CP_MODES, RECOMPUTATIONS, SHARDINGS, SPLITS
 from planner.plan.plan import offload_names
 from planner.question.files.plan_text import asked_of, plan_fields
 from planner.question.request import Request
@@ -22,7 +22,11 @@ from planner.schedules import SCHEDULES
 from planner.search.space import Inner, Pass, Trail
 from planner.search.uniform.batch import Batch
 from planner.search.uniform.engine import UniformSpace
-from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute
+from planner.search.uniform.mesh_memory import (
+    NOTHING_FITS,
+    least_recompute,
+    searched_recomputes,
+)
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import PartialPlans
 from planner.verification.asked import fingerprints, not_covered
@@ -145,10 +149,11 @@ class _Nodes:
         model, limits = self.space.model, self.space.limits
         options = self.space.options
         meshes = enumerate_meshes(model, self.space.chips, options)
-        least = least_recompute(model, meshes, limits, offload=options.offload)
+        codes = searched_recomputes(model, options)
+        least = least_recompute(model, meshes, limits, offload=options.offload, codes=codes)
         columns = np.stack([meshes.columns[name] for name in _MESH], axis=1)
-        lost = columns[least == NOTHING_FITS]
-        fitting = least[least != NOTHING_FITS]
+        fits = least[:, 0] != NOTHING_FITS
+        lost, fitting = columns[~fits], least[fits]
         return {
             "no_memory": [_mesh_row(row) for row in lost.tolist()],
             "closed": self._bounded(self.closed, fitting),
@@ -158,13 +163,13 @@ class _Nodes:
         }
 
     def _bounded(self, nodes: IntArray, least: IntArray) -> list[list[Any]]:
-        """The rows of nodes with the recomputation of their bounds, and the least of these."""
+        """The rows of nodes with the recomputations of their bounds, and the least of these."""
         codes = least[self.partial_plans.mesh_id[nodes]].tolist()
         lowest = self.last.corners[nodes].min(axis=1).tolist()
         rows = _names(self.partial_plans, nodes)
         return [
-            [*row, RECOMPUTES[code], *low]
-            for row, code, low in zip(rows, codes, lowest, strict=True)
+            [*row, " or ".join(RECOMPUTATIONS[code] for code in sorted({*some})), *low]
+            for row, some, low in zip(rows, codes, lowest, strict=True)
         ]
 
     def plans(self) -> dict[str, Any]:
@@ -211,7 +216,7 @@ def _choices(inner: Inner, node: IntArray, rows: IntArray) -> list[list[Any]]:
         [SHARDINGS[code] for code in plans.sharding.tolist()],
         plans.sequence_parallel.tolist(),
         [CP_MODES[code] for code in plans.cp_mode.tolist()],
-        [RECOMPUTES[code] for code in plans.recompute.tolist()],
+        [RECOMPUTATIONS[code] for code in plans.recompute.tolist()],
         ["+".join(offload_names(mask)) for mask in plans.offload.tolist()],
         strict=True,
     )

@@ -185,7 +185,7 @@ def _layer(
     moe: bool,
 ) -> Work:
     a, shapes, job = model.assumptions, model.shapes, model.job
-    again, tokens = repeats(model, group), _tokens(model, x)
+    again, tokens = repeats(model, x.columns.plans, group, moe=moe), _tokens(model, x)
     linear = 2.0 * tokens * (shapes.moe_parameters if moe else shapes.dense_parameters)
     linear += tokens * dropped_flop_per_token(job)[int(moe)]
     share = a.causal_share if a.fused_attention else 1.0
@@ -245,8 +245,12 @@ def _exchanges(
     experts = _of_experts(model, x) if moe else []
     forward = [context, *once, *experts]
     backward = [*([] if swaps else [context]), context, *once, *experts]
-    repeated = forward[:-1] if _first(again.last) and once else forward
-    return tuple(forward), (*(repeated if _first(again.exchanges) else ()), *backward)
+    repeated = once[: round(len(once) * _first(again.exchanges))]
+    if _first(again.last) and once and not experts:
+        repeated = repeated[:-1]
+    first = [context] if _first(again.context) else []
+    last = experts if _first(again.experts) else []
+    return tuple(forward), (*first, *repeated, *last, *backward)
 
 
 def _of_experts(model: CostModel, x: Evaluated) -> list[Message]:

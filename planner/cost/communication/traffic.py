@@ -154,12 +154,14 @@ def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     last = np.where(plans.sequence_parallel, 1.0, 2.0)[:, None]
 
     def exchanges(group: RecomputeGroup) -> FloatArray:
-        per_layer = group.dense * shapes.tp_exchanges + group.moe * shapes.moe_tp_exchanges
-        again = repeats(model, group)
-        return per_layer * (2.0 + ref + again.exchanges) - group.dense * again.last * last
+        again, experts = (repeats(model, plans, group, moe=moe) for moe in (False, True))
+        per_layer = group.dense * shapes.tp_exchanges * (2.0 + ref + again.exchanges)
+        of_experts = group.moe * shapes.moe_tp_exchanges * (2.0 + ref + experts.exchanges)
+        return per_layer + of_experts - group.dense * again.last * last
 
     def turns(group: RecomputeGroup) -> FloatArray:
-        return (group.dense + group.moe) * (3.0 + ref + repeats(model, group).exchanges)
+        again = repeats(model, plans, group, moe=False)
+        return (group.dense + group.moe) * (3.0 + ref + again.context)
 
     exchanged = over_groups(x, exchanges)
     ring = np.where(plans.cp_mode == ALL_TO_ALL, 0.0, 1.0)
@@ -182,7 +184,7 @@ def _shared_volume(model: CostModel, x: Columns) -> dict[str, FloatArray]:
 
     def passes(group: RecomputeGroup) -> FloatArray:
         ahead = 2.0 + model.job.reference_passes
-        return group.moe * (ahead + repeats(model, group).exchanges)
+        return group.moe * (ahead + repeats(model, plans, group, moe=True).experts)
 
     whole = plans.etp * copies * _routed_bytes(model, x)
     return {"etp": 2 * whole * over_groups(x, passes)}
@@ -240,12 +242,18 @@ def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     width = queries + _key_value_width(shapes, plans)
     swap = np.where(plans.cp_mode == ALL_TO_ALL, 1.0, 0.0) * ACTIVATION_BYTES * tokens * width
 
-    def passes(group: RecomputeGroup) -> FloatArray:
-        return 2.0 + model.job.reference_passes + repeats(model, group).exchanges
+    ahead = 2.0 + model.job.reference_passes
+
+    def of_experts(group: RecomputeGroup) -> FloatArray:
+        return group.moe * (ahead + repeats(model, plans, group, moe=True).experts)
+
+    def of_context(group: RecomputeGroup) -> FloatArray:
+        again = repeats(model, plans, group, moe=False)
+        return (group.dense + group.moe) * (ahead + again.context)
 
     return {
-        "ep": 2 * routed * over_groups(x, lambda group: group.moe * passes(group)),
-        "cp": swap * over_groups(x, lambda group: (group.dense + group.moe) * passes(group)),
+        "ep": 2 * routed * over_groups(x, of_experts),
+        "cp": swap * over_groups(x, of_context),
     }
 
 

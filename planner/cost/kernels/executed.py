@@ -6,7 +6,7 @@ is said; (n, s) has a column per stage class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 
 import numpy as np
@@ -24,13 +24,26 @@ from planner.cost.kernels.flop import (
     other_flop,
     scan_flop_per_token,
 )
-from planner.cost.kernels.linears import Linear, Shares, layer_operators, pass_bytes
-from planner.cost.kernels.selection import selection
+from planner.cost.kernels.linears import (
+    Linear,
+    Shares,
+    layer_operators,
+    pass_bytes,
+    product_flop,
+)
+from planner.cost.kernels.selection import (
+    module_elements,
+    module_operators,
+    runs_again,
+    selection,
+    tensor_share,
+)
 from planner.cost.kernels.shapes import Shapes, left_out
 from planner.cost.memory.parameters import padded_vocab, trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.terms import data_nets
 from planner.plan import FULL, SELECTIVE, PlanTable
+from planner.plan.recomputations import has_modules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +54,9 @@ class Repeats:
         linear: Of the matrix multiplications.
         attention: Of scores and values.
         elementwise: Of the element-wise work.
-        exchanges: Of the communication.
+        exchanges: Of what tp exchanges.
+        context: Of what attention exchanges, and of recurrences.
+        experts: Of the ways of tokens to their experts and back.
         last: 1 where of the exchanges over tp that of the last product is left out, else 0.
     """
 
@@ -49,12 +64,61 @@ class Repeats:
     attention: FloatArray
     elementwise: FloatArray
     exchanges: FloatArray
+    context: FloatArray
+    experts: FloatArray
     last: FloatArray
 
 
-def repeats(model: CostModel, group: RecomputeGroup) -> Repeats:
-    """What is done again of the layers of a group; see `planner.cost.kernels.layer`."""
-    return repeats_of(model, model.shapes, group.recompute)
+def repeats(model: CostModel, plans: PlanTable, group: RecomputeGroup, *, moe: bool) -> Repeats:
+    """What is done again of the layers of a kind in a group; see `planner.cost.kernels.layer`."""
+    base = repeats_of(model, model.shapes, group.recompute)
+    if not has_modules(group.recompute).any():
+        return base
+    shapes, runs = model.shapes, runs_again(group.recompute, moe=moe)
+    scores = runs.get("core_attn", 0.0)
+    return Repeats(
+        linear=base.linear + _modules_linear(shapes, runs, moe=moe),
+        attention=base.attention + scores,
+        elementwise=base.elementwise + _modules_elementwise(model, plans, runs, moe=moe),
+        exchanges=base.exchanges + tensor_share(shapes, runs, moe=moe),
+        context=base.context + scores,
+        experts=base.experts + runs.get("moe", 0.0),
+        last=base.last,
+    )
+
+
+def _modules_linear(
+    shapes: Shapes, runs: Mapping[str, FloatArray], *, moe: bool
+) -> FloatArray | float:
+    """Share of the matrix multiplications of a layer of a kind that modules do again."""
+    whole, one = shapes.moe_parameters if moe else shapes.dense_parameters, np.ones((1, 1))
+    if not whole:
+        return 0.0
+    alone = np.ones((1, 1), dtype=np.int64)
+    operators = layer_operators(shapes, Shares(tokens=one, tp=alone, ep=alone), moe=moe)
+    share: FloatArray | float = 0.0
+    for name, some in module_operators(shapes, operators, moe=moe).items():
+        products = [one for linears in some.values() for one in linears]
+        share = share + runs.get(name, 0.0) * product_flop(products, 0.5) / whole
+    return share
+
+
+def _modules_elementwise(
+    model: CostModel, plans: PlanTable, runs: Mapping[str, FloatArray], *, moe: bool
+) -> FloatArray | float:
+    """(n, 1) share of the element-wise work of a layer of a kind that modules do again."""
+    a, shapes = model.assumptions, model.shapes
+    copies = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)
+    whole = elementwise_bytes(model, plans)[int(moe)]
+    if not np.any(whole):
+        return 0.0
+    again: FloatArray | float = 0.0
+    for name, (rows, ranks) in module_elements(a, shapes, moe=moe).items():
+        moved = 2 * a.elementwise * (rows * copies + ranks)
+        if name == "moe":
+            moved = moved + routed_bytes(model, plans)
+        again = again + runs.get(name, 0.0) * moved[:, None]
+    return np.minimum(again / whole[:, None], 1.0)
 
 
 def repeats_of(model: CostModel, shapes: Shapes, recompute: IntArray) -> Repeats:
@@ -70,6 +134,8 @@ def repeats_of(model: CostModel, shapes: Shapes, recompute: IntArray) -> Repeats
         attention=full + once.scores * some,
         elementwise=full + once.elementwise * some,
         exchanges=sent,
+        context=sent,
+        experts=sent,
         last=sent * (left > 0),
     )
 
@@ -87,17 +153,17 @@ def repeated_flop_per_token(
         causal_share: Share of the scores that the kernels compute.
     """
     one, shapes, dropped = model.job.model, model.shapes, dropped_flop_per_token(model.job)
-    dense, moe = 2.0 * shapes.dense_parameters, 2.0 * shapes.moe_parameters
-    dense, moe = dense + dropped[0], moe + dropped[1]
+    dense = 2.0 * shapes.dense_parameters + dropped[0]
+    experts = 2.0 * shapes.moe_parameters + dropped[1]
     scores = attention_flop_per_token(one, shapes) / one.layers
     scans = scan_flop_per_token(one, shapes)[0] / one.layers
 
     def of_group(group: RecomputeGroup) -> FloatArray:
-        again = repeats(model, group)
-        linear = (group.dense * dense + group.moe * moe) * again.linear
+        again, of_experts = (repeats(model, x.plans, group, moe=moe) for moe in (False, True))
+        linear = group.dense * dense * again.linear + group.moe * experts * of_experts.linear
         attention = causal_share * scores * (group.dense + group.moe) * again.attention
         if scans:
-            attention = attention + scans * (group.dense + group.moe) * again.exchanges
+            attention = attention + scans * (group.dense + group.moe) * again.context
         return linear + attention
 
     return over_groups(x, of_group) + other_flop(model.job, model.shapes)[2]
@@ -143,12 +209,13 @@ def memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     a, job, plans = model.assumptions, model.job, x.plans
     chips = plans.chips / plans.pp
     products = x.rounds[:, 0] * chips * x.over_stages(product_bytes(model, x))
-    dense, moe = elementwise_bytes(model, plans)
+    dense, with_experts = elementwise_bytes(model, plans)
     passes = 1 + job.reference_passes + a.elementwise_backward
 
     def of_group(group: RecomputeGroup) -> FloatArray:
-        layers = group.dense * dense[:, None] + group.moe * moe[:, None]
-        return (passes + repeats(model, group).elementwise) * layers
+        again, of_experts = (repeats(model, plans, group, moe=moe) for moe in (False, True))
+        once = (passes + again.elementwise) * (group.dense * dense[:, None])
+        return once + (passes + of_experts.elementwise) * (group.moe * with_experts[:, None])
 
     elementwise = x.batch * job.seq_len * over_groups(x, of_group)
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
@@ -176,14 +243,18 @@ def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     linears = list(_products(model, shares))
     columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
     head = Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)
-    every = [one for _, some, _ in linears for one in some] + ([head] if shapes.vocab else [])
+    every = [one for _, some, _, _ in linears for one in some] + ([head] if shapes.vocab else [])
     forward, gradients = pass_bytes(model.assumptions, every, trains_all=model.job.trains_all)
     total, at = np.zeros(x.stages.count.shape), 0
-    for moe, some, ahead in linears:
+    for moe, some, ahead, within in linears:
         own, at = slice(at, at + len(some)), at + len(some)
         once, again = (reduce(np.add, part[own])[rows] for part in (forward, gradients))
         for group in x.groups:
-            moved = again + (ahead + repeats(model, group).linear) * once
+            moved = again + (ahead + repeats_of(model, shapes, group.recompute).linear) * once
+            for name, run in runs_again(group.recompute, moe=moe).items():
+                moved = moved + run * sum(
+                    forward[own][place][rows] for place in within.get(name, ())
+                )
             total = total + shapes.blocks * (group.moe if moe else group.dense) * moved
     if shapes.vocab:
         ahead = 1 + model.job.reference_passes
@@ -193,17 +264,35 @@ def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     return total
 
 
-def _products(model: CostModel, shares: Shares) -> Iterator[tuple[bool, list[Linear], int]]:
-    """Products of the kinds of layers, dense and with experts, and how often each goes forward."""
+def _products(
+    model: CostModel, shares: Shares
+) -> Iterator[tuple[bool, list[Linear], int, dict[str, list[int]]]]:
+    """Products of the kinds of layers, dense and with experts, and how often each goes forward.
+
+    With the places of those that run again with each module.
+    """
     job, shapes = model.job, model.shapes
     for moe in (False, True):
         if ("moe" if moe else "dense") not in job.model.layer_kinds:
             continue
         operators = layer_operators(shapes, shares, moe=moe)
         every = [one for linears in operators.values() for one in linears]
-        yield moe, every, 1 + job.reference_passes
+        yield moe, every, 1 + job.reference_passes, _places(shapes, operators, every, moe=moe)
         if dropped := dropped_products(job, shapes, operators):
-            yield moe, dropped, 1
+            yield moe, dropped, 1, {}
+
+
+def _places(
+    shapes: Shapes, operators: dict[str, list[Linear]], every: list[Linear], *, moe: bool
+) -> dict[str, list[int]]:
+    """Where the products of each module are among all; none where layers have no modules."""
+    if shapes.parts or not shapes.heads:
+        return {}
+    found = {}
+    for name, some in module_operators(shapes, operators, moe=moe).items():
+        own = {id(one) for linears in some.values() for one in linears}
+        found[name] = [place for place, one in enumerate(every) if id(one) in own]
+    return found
 
 
 def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
@@ -215,8 +304,13 @@ def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, F
         made = [shapes.parts_of(moe=moe) for moe in (False, True)]
         of_scan = a.elementwise * shapes.scan.elementwise + shapes.scan.moved
         dense, moe = (x + p.recurrence * of_scan for x, p in zip((dense, moe), made, strict=True))
-    routed = a.routing_bytes * (1 + plans.etp) * shapes.experts_per_token * shapes.expert_io
-    return dense, moe + routed
+    return dense, moe + routed_bytes(model, plans)
+
+
+def routed_bytes(model: CostModel, plans: PlanTable) -> FloatArray:
+    """(n,) of these, those of routing."""
+    shapes, per_element = model.shapes, model.assumptions.routing_bytes * (1 + plans.etp)
+    return np.asarray(per_element * shapes.experts_per_token * shapes.expert_io)
 
 
 def layer_bytes(

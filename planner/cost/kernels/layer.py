@@ -12,7 +12,7 @@ prototype; each helper names its own. Arrays broadcast to (n, s): n plans, s sta
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 
 import numpy as np
 
@@ -30,12 +30,25 @@ from planner.cost.communication.exchanges import (
 from planner.cost.kernels.adapters import adapters_s, dropped_products, weight_norms_s
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
-from planner.cost.kernels.passes import PassTimes
+from planner.cost.kernels.passes import (
+    PassTimes,
+    elementwise_s,
+    formats_s,
+    routing_s,
+    widened_s,
+)
 from planner.cost.kernels.routing import busiest_rank
-from planner.cost.kernels.selection import selection
+from planner.cost.kernels.selection import (
+    module_elements,
+    module_operators,
+    runs_again,
+    selection,
+    tensor_share,
+)
 from planner.cost.kernels.shapes import Shapes, left_out
 from planner.cost.kernels.shared_experts import Halves, beside_shared_experts, shared_expert_s
 from planner.plan import FULL, SELECTIVE
+from planner.plan.recomputations import has_modules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +106,8 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     linears, dropped = _products_s(a, shapes, operators, x)
     core = _attention_core(a, shapes, x, moe=moe)
     adapters = adapters_s(a, shapes, operators, x)
-    memory = _elementwise_s(a, shapes, x, moe=moe) + adapters
-    formats, widened = _formats_s(a, operators, x), _widened_s(a, operators, x)
+    memory = elementwise_s(a, shapes, x, moe=moe) + adapters
+    formats, widened = formats_s(a, operators, x), widened_s(a, operators, x)
     sent = _sent_s(a, shapes, x, load if moe else None)
     tp = sent["tp"] * (1 - a.tp_overlap)
     cp = exposed_context_s(a, x, sent["cp"], core)
@@ -117,7 +130,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     forward, backward = _with_scan(a, shapes, x, forward, backward, moe=moe)
     beside = shared_expert_s(a, operators, x.clock, trains_all=x.trains_all) or (None, None)
     forward, backward = map(partial(_exposed_experts, a), (forward, backward), beside)
-    backward += _recomputation(a, shapes, x, forward, linears, core, memory, moe=moe)
+    backward += _recomputation(a, shapes, x, forward, linears, operators, core, memory, moe=moe)
     if x.job.reference_passes:
         forward += _reference(x, forward, dropped, adapters + norms, widened)
     if shapes.blocks != 1.0:
@@ -215,68 +228,6 @@ def _attention_core(
     return core.of_average(shapes.parts[moe].attention) if shapes.parts else core
 
 
-def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
-    """Norms, residuals, activations, routing: bytes of one forward pass over memory rate.
-
-    bytes = e * 2 T [h (c_row / (tp if SP else 1) + c_tp / tp) + c_ff (1 + gated) f / tp]
-            (+ (c_moe (1 + etp) + c_bias etp) T k h / tp with experts; c_bias with biases)
-
-    A layer of one block has half of the rows; those of recurrences are counted with their scans.
-    """
-    width = shapes.active_width if moe else shapes.dense_width
-    rows = a.row_bytes / np.where(x.sequence_parallel, x.tp, 1) + a.tp_bytes / x.tp
-    ffn = a.ffn_bytes * (1 + shapes.gated) * width / x.tp
-    parts = shapes.parts_of(moe=moe)
-    rows, ffn = rows * (parts.blocks / 2), ffn * parts.feed_forward
-    moved = a.elementwise * 2 * x.tokens * (shapes.hidden * rows + ffn)
-    return moved / a.memory_bytes_per_s + (_routing_s(a, shapes, x) if moe else 0.0)
-
-
-def _routing_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatArray:
-    """The part of it that permutes tokens for their experts and back, and adds biases there.
-
-    Half before they are sent, half where they arrive: on each of the ranks that share the experts.
-    """
-    routed = shapes.experts_per_token * shapes.expert_io / x.tp
-    biases = x.etp * a.expert_bias_bytes if shapes.expert_biases else 0.0
-    per_element = (1 + x.etp) * a.routing_bytes + biases
-    return np.asarray(per_element * x.tokens * routed / a.memory_bytes_per_s)
-
-
-def _formats_s(
-    a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs
-) -> tuple[FloatArray | float, FloatArray | float]:
-    """Seconds of changing formats, forward and backward, of all products but the router's.
-
-    Casting: inputs forward and gradients of outputs backward go to the job's narrow format, c_cast
-    bytes an element, what the recipe reads and writes (`quantization` in the calibration); weights
-    are cast once a step, which is left out. Source: Transformer Engine, user guide, Low precision
-    training. Widening: frozen weights below 16 bits are widened in every pass, but for fp8 in fp8.
-    Source: Dettmers et al., arXiv:2305.14314, equation 5.
-    """
-    if not (a.quantized_bytes or x.job.widens_for_products):
-        return 0.0, 0.0
-    every = [one for name, each in operators.items() if name != "router" for one in each]
-    inputs = reduce(np.add, [one.share * one.copies * one.tokens * one.inputs for one in every])
-    outputs = reduce(np.add, [one.share * one.copies * one.tokens * one.outputs for one in every])
-    widened = _widened_s(a, operators, x)
-    return (
-        np.asarray(a.quantized_bytes * inputs / a.memory_bytes_per_s + widened),
-        np.asarray(a.quantized_bytes * outputs / a.memory_bytes_per_s + widened),
-    )
-
-
-def _widened_s(
-    a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs
-) -> FloatArray | float:
-    """Seconds of one pass in which products widen frozen weights below 16 bits."""
-    if not x.job.widens_for_products:
-        return 0.0
-    every = [one for name, each in operators.items() if name != "router" for one in each]
-    weights = reduce(np.add, [one.share * one.copies * one.inputs * one.outputs for one in every])
-    return np.asarray(a.widening_bytes * weights / a.memory_bytes_per_s)
-
-
 def _exposed_experts(a: Assumptions, one: PassTimes, shared: Halves | None) -> PassTimes:
     """The pass with the part of its expert exchange that is exposed.
 
@@ -294,6 +245,7 @@ def _recomputation(
     x: LayerInputs,
     forward: PassTimes,
     linears: MatmulSeconds,
+    operators: dict[str, list[Linear]],
     core: AttentionSeconds,
     memory: FloatArray,
     *,
@@ -304,7 +256,7 @@ def _recomputation(
     Full: the forward pass with its communication, without its last product and the exchange of
     that where it stops early. Selective: what `selection` has; up projections of latent attention
     run again with all element-wise work but that of routing, whose results products of experts
-    read.
+    read. Modules: `_of_modules`.
     """
     full = np.where(x.recompute == FULL, 1.0, 0.0)
     some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)
@@ -313,15 +265,59 @@ def _recomputation(
     compute = once.products * linears.forward + once.scores * core.forward
     moved = once.elementwise * memory + once.scores * core.forward_memory
     if moe and x.selective == "up-projections":
-        moved = moved - _routing_s(a, shapes, x)
+        moved = moved - routing_s(a, shapes, x)
     sent = full + once.sends * some
     last = np.where(x.sequence_parallel, 1.0, 2.0) / shapes.tp_exchanges if left else 0.0
-    return PassTimes(
+    again = PassTimes(
         compute=full * (forward.compute - left * linears.forward) + some * compute,
         memory=full * forward.memory + some * moved,
         tp=sent * (1.0 - last) * forward.tp,
         cp=sent * forward.cp,
         ep=sent * forward.ep,
+    )
+    if not has_modules(x.recompute).any():
+        return again
+    return again + _of_modules(a, shapes, x, forward, operators, core, memory, moe=moe)
+
+
+def _of_modules(
+    a: Assumptions,
+    shapes: Shapes,
+    x: LayerInputs,
+    forward: PassTimes,
+    operators: dict[str, list[Linear]],
+    core: AttentionSeconds,
+    memory: FloatArray,
+    *,
+    moe: bool,
+) -> PassTimes:
+    """What single modules compute again: their products, casts, and element-wise work of those.
+
+    With attention what cp exchanges, with a feed-forward or shared experts what tp does, and with
+    the experts of a layer the ways of its tokens there and back.
+    """
+    runs, every = runs_again(x.recompute, moe=moe), module_operators(shapes, operators, moe=moe)
+    none = np.zeros_like(forward.compute)
+    compute = casts = moved = none
+    work = module_elements(a, shapes, moe=moe)
+    divided = np.where(x.sequence_parallel, x.tp, 1)
+    for name, run in runs.items():
+        if some := every.get(name):
+            linears = [one for each in some.values() for one in each]
+            compute = compute + run * seconds(a, linears, x.clock).forward
+            casts = casts + run * formats_s(a, some, x)[0]
+        rows, ranks = work.get(name, (0.0, 0.0))
+        bytes_ = a.elementwise * 2 * x.tokens * (rows / divided + ranks / x.tp)
+        moved = moved + run * bytes_ / a.memory_bytes_per_s
+    if "moe" in runs:
+        moved = moved + runs["moe"] * routing_s(a, shapes, x)
+    scores, experts = (runs.get(name, 0.0) for name in ("core_attn", "moe"))
+    return PassTimes(
+        compute=compute + scores * core.forward,
+        memory=np.minimum(moved, memory) + casts + scores * core.forward_memory,
+        tp=none + tensor_share(shapes, runs, moe=moe) * forward.tp,
+        cp=none + scores * forward.cp,
+        ep=none + experts * forward.ep,
     )
 
 

@@ -36,7 +36,13 @@ from planner.cost.memory.state import (
     state_bytes,
     step_bytes,
 )
-from planner.cost.memory.tensors import LayerTensors, layer_tensors
+from planner.cost.memory.tensors import (
+    LayerTensors,
+    dropped_bytes,
+    layer_tensors,
+    live_bytes,
+    module_bytes,
+)
 from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.plan import (
@@ -46,6 +52,7 @@ from planner.plan import (
     ZERO3,
     PlanTable,
 )
+from planner.plan.recomputations import has_modules
 
 _KEPT_BELOW, _KEPT_AT_8 = 0.75, 0.4  # shares of `kept_share`: pp = 1 or tp <= 4; tp <= 8
 _REFERENCE_LOGITS = 2.0  # bytes: they are not differentiated, and stay in 16 bits
@@ -105,6 +112,7 @@ def activation_bytes(
     operand: float = 2.0,
     adapters: FloatArray | float = 0.0,
     etp: IntArray | int = 1,
+    named: bool = False,
 ) -> dict[str, FloatArray]:
     """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
 
@@ -116,10 +124,11 @@ def activation_bytes(
     mixture-of-experts MLP keeps k (2 h (1 + etp) + c_f f_e) + c_f f_shared. Selective drops the
     scores, all but half of the matmul outputs, what up projections, norms and activations made, or
     what a `keeps` does not list. `working` is what recomputing one layer holds: all of it and its
-    gradients. Inputs of matrix products take `operand` bytes; where these are not 2, the projection
-    keeps its input beside the output of attention. `adapters`: what
-    `planner.cost.memory.adapters.kept_beside` has, which selective does not drop. Layers that are
-    made of other parts are averaged; of recurrences see `planner.cost.kernels.recurrence`.
+    `gradients`. Where modules are `named`, what each drops is there too (`module_bytes`). Inputs
+    of matrix products take `operand` bytes; where these are not 2, the projection keeps its input
+    beside the output of attention. `adapters`: what `planner.cost.memory.adapters.kept_beside` has,
+    which selective does not drop. Layers that are made of other parts are averaged; of recurrences
+    see `planner.cost.kernels.recurrence`.
     """
     ranks = tp.astype(np.float64)
     rows = np.where(sequence_parallel, ranks, 1.0)
@@ -149,10 +158,15 @@ def activation_bytes(
         outputs = (columns + (1 + shapes.gated) * x.width) / ranks + 2 * shapes.hidden / rows
         core = (x.out + 4.0 * x.heads + x.scan + adapters) / ranks
         selective = np.minimum(none, full + outputs + core)
-    working = none + 4.0 * x.width / ranks + 4.0 * shapes.hidden / rows
+    gradients = 4.0 * x.width / ranks + 4.0 * shapes.hidden / rows
+    working = none + gradients
     if shapes.scan:
         working = working + x.parts.recurrence * shapes.scan.working / ranks
-    return {"none": none, "selective": selective, "full": full, "working": working}
+    found = {"none": none, "selective": selective, "full": full, "working": working}
+    if shapes.parts or not named:
+        return found
+    by_module = module_bytes(shapes, x, ranks, rows, scores, moe=moe, operand=operand)
+    return {**found, **by_module, "gradients": gradients}
 
 
 def _listed_bytes(kept: Collection[str], x: LayerTensors, shapes: Shapes) -> FloatArray:
@@ -167,10 +181,11 @@ def kept_bytes(job: Job) -> float:
     return kept_operand_bytes(job.precision) if job.framework.keeps_quantized else 2.0
 
 
-def saved_bytes(kinds: dict[str, FloatArray], recompute: IntArray) -> FloatArray:
-    """The entry of `activation_bytes` that each recomputation code keeps."""
+def saved_bytes(kinds: dict[str, FloatArray], recompute: IntArray, *, moe: bool) -> FloatArray:
+    """What each recomputation code keeps of `activation_bytes`."""
     selective = np.where(recompute == SELECTIVE, kinds["selective"], kinds["none"])
-    return np.where(recompute == FULL, kinds["full"], selective)
+    kept = np.where(recompute == FULL, kinds["full"], selective)
+    return kept - dropped_bytes(kinds, recompute, moe=moe) if has_modules(recompute).any() else kept
 
 
 def kept_share(framework: FrameworkProfile, plans: PlanTable) -> FloatArray:
@@ -311,14 +326,15 @@ def _activations(
             adapters=kept_beside(job, moe=moe)
             + kept_widened(job, plans.expert_ranks[:, None], moe=moe) / tokens,
             etp=plans.etp[:, None],
+            named=bool(has_modules(group.recompute).any()),
         )
         wide = shapes.inputs_read(moe=moe) * gathered
-        one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, wide)
+        one = saved_bytes(kinds, group.recompute, moe=moe) + np.where(full, 0.0, wide)
         saved.append((layers, None if group.chunks is None else group.chunks[..., int(moe)], one))
-        live = np.where(full, kinds["working"] + wide, 2 * one)
-        live = np.where(layers > 0, live, 0.0)
-        largest = np.maximum(largest, live)
-        working = np.maximum(working, np.where(full, live, 0.0))
+        again = live_bytes(kinds, group.recompute, moe=moe) + np.where(full, wide, 0.0)
+        live = np.where(full, again, 2 * one)
+        largest = np.maximum(largest, np.where(layers > 0, live, 0.0))
+        working = np.maximum(working, np.where(layers > 0, again, 0.0))
     if job.framework.gather_buffers:
         working = working + np.where(largest > 0, once, 0.0)
     whole = saved_at_once(plans, stages, m, saved) + working

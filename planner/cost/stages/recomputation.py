@@ -60,7 +60,8 @@ def recompute_groups(plans: PlanTable, stages: StageClasses) -> tuple[RecomputeG
     others = stages.chunks - counted.sum(axis=4)
     chunked = explicit | plans.schedules.values("lists_chunks")
     groups = []
-    for recompute in range(len(RECOMPUTES)):
+    named = np.unique(np.concatenate([code[code > FULL], plans.recompute[plans.recompute > FULL]]))
+    for recompute in (*range(len(RECOMPUTES)), *named.tolist()):
         chunks = others * (code == recompute)[..., None]
         if recompute in (SELECTIVE, FULL):
             chunks = chunks + counted[..., recompute - SELECTIVE]

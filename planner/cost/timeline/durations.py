@@ -28,7 +28,7 @@ from planner.cost.pieces import layer_at
 from planner.cost.stages.layout import chunk_places, plan_chunks, stage_classes
 from planner.cost.stages.recomputation import recompute_groups
 from planner.cost.step import exposed_reduction_s, forward_pass_s
-from planner.plan import RECOMPUTES, Plan, PlanTable, Stage
+from planner.plan import RECOMPUTATIONS, Plan, PlanTable, Stage
 from planner.schedules import schedule_of
 from planner.schedules.durations import Durations
 from planner.schedules.passes import paced_sends
@@ -109,12 +109,12 @@ def _hidden(
 
 
 def chunk_layers(model: CostModel, plan: Plan) -> FloatArray:
-    """(pp, v, 2, 3) dense and expert layers of every chunk of every stage, by recomputation."""
+    """(pp, v, 2, r) dense and expert layers of every chunk of every stage, by recomputation."""
     sizes = plan_chunks(plan, model.job.model)
     listed = plan.stages or tuple(Stage(layers=size) for size in sizes)
     table = PlanTable.from_plans([replace(plan, stages=listed)])
     stages = stage_classes(table, model.job.model)
-    layers = np.zeros((*chunk_places(plan).shape, 2, len(RECOMPUTES)))
+    layers = np.zeros((*chunk_places(plan).shape, 2, len(RECOMPUTATIONS)))
     for group in recompute_groups(table, stages):
         assert group.chunks is not None
         layers[..., int(group.recompute[0, 0])] = group.chunks[0]
@@ -124,7 +124,7 @@ def chunk_layers(model: CostModel, plan: Plan) -> FloatArray:
 def _chunk(
     a: Assumptions, x: Evaluated, stage: int, layers: FloatArray, *, split: bool
 ) -> FloatArray:
-    """(3,) seconds of a chunk's layers in its passes; `layers` is (2, 3)."""
+    """(3,) seconds of a chunk's layers in its passes; `layers` is (2, r)."""
     total = np.zeros(3)
     for group, pair in zip(x.columns.groups, x.costs, strict=True):
         counts = layers[:, int(group.recompute[0, 0])]

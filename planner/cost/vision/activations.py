@@ -67,7 +67,7 @@ def bytes_per_image(
         operand=operand,
     )
     code = RECOMPUTES.index(job.tower_recompute)
-    layer = saved_bytes(kinds, np.full(tp.shape, code))
+    layer = saved_bytes(kinds, np.full(tp.shape, code), moe=False)
     outside = sum(
         operand * one.rows * one.inputs / (tp if one.divided == "inputs" else 1.0)
         for one in projections(tower, job.model.hidden)

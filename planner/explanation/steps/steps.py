@@ -11,6 +11,7 @@ from planner.cost.context import CostModel
 from planner.explanation.steps.stages import stage_steps, with_all
 from planner.plan import AXES, OFFLOADS, RECOMPUTES, SHARDINGS, SPLITS, Plan, Stage
 from planner.plan.ranks import moved
+from planner.plan.recomputations import RECOMPUTATIONS, modules_of
 from planner.question.options import SpaceOptions
 from planner.schedules import schedule_of
 from planner.search.uniform.space import chunkings
@@ -59,11 +60,15 @@ def _steps(model: CostModel, plan: Plan, options: SpaceOptions) -> Iterator[tupl
 
 
 def _recomputes(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """The other levels of recomputation that change something."""
+    """The other levels of recomputation that change something; of modules, one more or less."""
     for name in RECOMPUTES:
         useless = name == "selective" and model.framework.selective == "core-attention"
         if name != plan.recompute and not (useless and model.assumptions.fused_attention):
             yield f"recompute {name}", replace(plan, recompute=name)
+    if own := {*modules_of(plan.recompute)}:
+        for word in (RECOMPUTATIONS[code] for code in model.module_sets):
+            if len(own ^ {*modules_of(word)}) == 1:
+                yield f"recompute {word}", replace(plan, recompute=word)
 
 
 def _modes(model: CostModel, plan: Plan) -> Iterator[tuple[str, Plan]]:

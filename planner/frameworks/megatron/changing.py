@@ -7,6 +7,7 @@ import re
 from planner.frameworks.megatron.dialects.bridge_commands import as_override, starts_recipe
 from planner.frameworks.reading.edits import Setting
 from planner.plan import Plan
+from planner.plan.recomputations import modules_of
 
 ANCHORS = (
     "micro_batch_size", "tensor_model_parallel_size", "model_parallel_size", "num_layers",
@@ -115,13 +116,17 @@ def _recomputation(after: Plan, text: str) -> list[Setting]:
     if _FORK in text or _FORK.replace("_", "-") in text:
         found = [_switch(_FORK, full)]
         return found if after.recompute != "selective" else []
+    modules = modules_of(after.recompute)
     granularity = None if after.recompute == "none" else after.recompute
+    granularity = "selective" if modules else granularity
+    some = " ".join(modules or ("core_attn",))
     old = -1 if re.search(r"(?m)^trainer:", text) else 1  # NeMo has names of its own
     return [
         Setting(names=_GRANULARITY[::old], value=granularity),
         Setting(names=_METHOD[::old], value="uniform" if full else None),
         Setting(names=_NUMBER[::old], value="1" if full else None),
         Setting(names=("recompute_activations",), value=None, switch=True),
+        Setting(names=("recompute_modules",), value=some, present=not modules),
     ]
 
 

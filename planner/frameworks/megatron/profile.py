@@ -8,6 +8,7 @@ from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.recipes import FP8_RECIPES
 from planner.assumptions.software import DATA_INSIDE, PIPELINE_INSIDE, FrameworkProfile
 from planner.base.units import GIB
+from planner.base.vocabulary import MODULES
 
 MEGATRON = FrameworkProfile(
     name="megatron",
@@ -26,6 +27,7 @@ MEGATRON = FrameworkProfile(
     schedules=("1f1b", "interleaved"),
     takes_lists=True,
     splits_experts=True,
+    recompute_modules=MODULES,
     recomputes_alike="the first N layers of every stage",
     fp8_recipes=FP8_RECIPES,
     optimizers=("adam", "adam-bf16", "adam-fp8", "muon"),
@@ -51,6 +53,7 @@ ZERO_BUBBLE_FORK = replace(
     derived_from="megatron",
     takes_lists=False,
     splits_experts=False,
+    recompute_modules=(),
     recomputes_alike="all layers",
     optimizers=("adam",),
 )
@@ -70,6 +73,7 @@ HAI_LLM = replace(
     derived_from="megatron",
     takes_lists=False,
     splits_experts=False,
+    recompute_modules=(),
     recomputes_alike="all layers",
     selective="up-projections",
     experts=ExpertSoftware(dispatcher="deepep", dispatch_bytes=1 + 4 / 128, shared_beside=True),

@@ -16,6 +16,7 @@ from models_db import Model
 from planner.base.arrays import BoolArray, IntArray
 from planner.cost.stages.explicit import chunk_kinds
 from planner.plan import FULL, SELECTIVE, Plan, PlanTable, StageTable
+from planner.plan.recomputations import has_modules, modules_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +26,11 @@ class Recomputation:
     granularity: str = ""
     method: str = ""
     layers: int = 0
-    modules: str = ""
+    modules: tuple[str, ...] = ()
 
 
 NONE = Recomputation()
-CORE = Recomputation(granularity="selective", modules="core_attn")
+CORE = Recomputation(granularity="selective", modules=("core_attn",))
 ALL = Recomputation(granularity="full", method="uniform", layers=1)
 
 
@@ -50,8 +51,8 @@ def recomputed_layers(stages: StageTable, kinds: tuple[str, ...]) -> tuple[IntAr
 def recompute_is_launchable(model: Model, plans: PlanTable) -> BoolArray:
     """(n,) plans whose stages recompute in a way that Megatron-LM has settings for.
 
-    Nothing, the cores of all layers, or the first N layers of every chunk. Stages that do not add
-    up to the model are the matter of another rule.
+    Nothing, the cores or the same modules of all layers, or the first N layers of every chunk.
+    Stages that do not add up to the model are the matter of another rule.
     """
     table = plans.stages
     if table is None:
@@ -70,8 +71,19 @@ def recompute_is_launchable(model: Model, plans: PlanTable) -> BoolArray:
         model.layer_kinds,
     )
     cores = (selective.sum(axis=2) == safe).all(axis=1)
+    named = (safe > selective.sum(axis=2) + full.sum(axis=2)) & has_modules(table.recompute)
     blocks = (selective.sum(axis=(1, 2)) == 0) & _first_layers(model, safe, full)
-    return np.asarray(~right | cores | blocks)
+    blocks &= ~named.any(axis=1)
+    return np.asarray(~right | cores | blocks | _same_modules(table, safe))
+
+
+def _same_modules(table: StageTable, layers: IntArray) -> BoolArray:
+    """(n,) whether all layers recompute the same modules."""
+    code = np.where(layers > 0, table.recompute, -1)
+    most = code.max(axis=1)
+    same = (code == most[:, None]) | (layers == 0)
+    alone = table.recomputed.sum(axis=(1, 2, 3)) == 0
+    return np.asarray(same.all(axis=1) & alone & has_modules(np.maximum(most, 0)))
 
 
 def stages_are_launchable(model: Model, plan: Plan) -> bool:
@@ -93,12 +105,22 @@ def _first_layers(model: Model, layers: IntArray, full: IntArray) -> BoolArray:
     return np.asarray(alike.all(axis=1))
 
 
+def _of_word(recompute: str) -> Recomputation:
+    """What all layers recompute."""
+    if modules := modules_of(recompute):
+        return Recomputation(granularity="selective", modules=modules)
+    return {"none": NONE, "selective": CORE, "full": ALL}[recompute]
+
+
 def recomputation(model: Model, plan: Plan) -> Recomputation:
     """What Megatron-LM is set to; where it has no setting, what needs no more memory."""
     if plan.stages is None:
-        return {"none": NONE, "selective": CORE, "full": ALL}[plan.recompute]
+        return _of_word(plan.recompute)
     table = PlanTable.from_plans([plan]).stages
     assert table is not None
+    ways = {stage.recompute or plan.recompute for stage in plan.stages if stage.layers}
+    if any(map(modules_of, ways)):
+        return _of_word(ways.pop()) if _same_modules(table, table.layers)[0] else ALL
     selective, full = (int(x.sum()) for x in recomputed_layers(table, model.layer_kinds))
     counts = recomputed_layers(table, model.layer_kinds)[1].sum(axis=2)[0]
     if full == 0:

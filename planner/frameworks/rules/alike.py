@@ -27,7 +27,9 @@ def one_recompute(model: CostModel, plans: PlanTable) -> BoolArray:
         return np.ones(len(plans), dtype=np.bool_)
     counted = table.recomputed.sum(axis=2)
     others = (counted.sum(axis=2) < table.layers)[..., None]
-    used = others & (table.recompute[..., None] == np.arange(len(RECOMPUTES)))
+    used = others & (
+        table.recompute[..., None] == np.arange(max(table.recompute.max() + 1, len(RECOMPUTES)))
+    )
     used[..., SELECTIVE] |= counted[..., 0] > 0
     used[..., FULL] |= counted[..., 1] > 0
     return np.asarray(used.any(axis=1).sum(axis=1) <= 1)

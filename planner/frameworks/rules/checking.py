@@ -15,7 +15,7 @@ from planner.frameworks.framework import Target
 from planner.frameworks.registry import FRAMEWORKS
 from planner.frameworks.rules.rule import DEVICES_RULE, Rule
 from planner.frameworks.rules.table import rules_of
-from planner.plan import FULL, RECOMPUTES, SELECTIVE, Plan, PlanTable
+from planner.plan import FULL, RECOMPUTATIONS, SELECTIVE, Plan, PlanTable
 
 OFFLOAD = "offload"
 LAYOUT_RULE = "placement-offered"
@@ -168,10 +168,10 @@ def _spread(plans: PlanTable) -> tuple[PlanTable, IntArray, IntArray]:
     assert plans.stages is not None
     table = plans.stages
     counted = table.recomputed.sum(axis=2)
-    used = np.zeros((*table.layers.shape, len(RECOMPUTES)), dtype=np.bool_)
+    used = np.zeros((*table.layers.shape, len(RECOMPUTATIONS)), dtype=np.bool_)
     used[..., SELECTIVE], used[..., FULL] = counted[..., 0] > 0, counted[..., 1] > 0
     others = (counted.sum(axis=2) < table.layers) | (counted.sum(axis=2) == 0)
-    used |= others[..., None] & (table.recompute[..., None] == np.arange(len(RECOMPUTES)))
+    used |= others[..., None] & (table.recompute[..., None] == np.arange(len(RECOMPUTATIONS)))
     used &= (table.layers >= 0)[..., None]
     listed = table.layers[:, 0] >= 0
     used[np.flatnonzero(~listed), 0, plans.recompute[~listed]] = True

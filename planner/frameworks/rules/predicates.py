@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from planner.base.arrays import BoolArray, IntArray, among, distinct
+from planner.base.vocabulary import MODULES
 from planner.cost.context import CostModel
 from planner.cost.memory.parameters import kv_heads_per_chip
 from planner.cost.stages.explicit import (
@@ -29,6 +30,7 @@ from planner.plan import (
     PlanTable,
 )
 from planner.plan.ranks import axes_of
+from planner.plan.recomputations import has_modules, names_module
 from planner.schedules import code_of_schedule
 from planner.schedules.schedule import Schedule
 
@@ -254,6 +256,16 @@ def offload_fits(model: CostModel, plans: PlanTable) -> BoolArray:
     """Activations are offloaded or recomputed, not both."""
     moves = plans.offload & OFFLOAD_ACTIVATIONS > 0
     return np.asarray(~moves | (plans.recompute == NO_RECOMPUTE))
+
+
+def modules_there(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Modules that recompute are in the model, all trained, and the framework can be told them."""
+    ok = np.ones(len(plans), dtype=np.bool_)
+    if has_modules(plans.recompute).any():
+        for name in MODULES:
+            if name not in model.modules or not model.job.trains_all:
+                ok &= ~names_module(plans.recompute, name)
+    return ok
 
 
 def order_offered(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -259,6 +259,16 @@ GENERAL: tuple[Rule, ...] = (
         explain=lambda c, p: "offloading activations excludes recomputation; use recompute none",
     ),
     Rule(
+        name="modules",
+        field="recompute",
+        framework="framework",
+        source="planner.cost.kernels.selection; planner.frameworks.profiles: recompute_modules",
+        holds=predicates.modules_there,
+        alone=True,
+        per_stage=True,
+        explain=words.modules_lacking,
+    ),
+    Rule(
         name="axes-offered",
         field="mesh",
         framework="framework",
@@ -286,10 +296,7 @@ GENERAL: tuple[Rule, ...] = (
         source="planner.frameworks.profiles: schedules",
         holds=predicates.schedule_offered,
         alone=True,
-        explain=lambda c, p: (
-            f"{words.called(c)} has no schedule {p.schedule!r}; it has "
-            f"{', '.join(c.framework.schedules)}"
-        ),
+        explain=lambda c, p: words.lacks(c, "schedule", p.schedule, c.framework.schedules),
     ),
     Rule(
         name="split-offered",
@@ -311,10 +318,7 @@ GENERAL: tuple[Rule, ...] = (
         holds=predicates.sharding_offered,
         alone=True,
         per_stage=True,
-        explain=lambda c, p: (
-            f"{words.called(c)} has no sharding {p.sharding!r}; it has "
-            f"{', '.join(c.framework.shardings)}"
-        ),
+        explain=lambda c, p: words.lacks(c, "sharding", p.sharding, c.framework.shardings),
     ),
     Rule(
         name="placement-offered",

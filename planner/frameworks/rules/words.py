@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from planner.cost.context import CostModel
 from planner.cost.stages.explicit import wrong_sum
@@ -10,6 +11,7 @@ from planner.cost.stages.layout import chunk_places, stage_layers
 from planner.frameworks.registry import framework_of
 from planner.frameworks.rules.numbers import nearest, nearest_divisors
 from planner.plan import SPLITS, Plan
+from planner.plan.recomputations import modules_of
 
 _AXES = {
     "tp": "tensor parallelism", "cp": "context parallelism", "pp": "pipeline parallelism",
@@ -32,6 +34,29 @@ def undivided_scan(model: CostModel, plan: Plan) -> str:
 def shared(plan: Plan) -> str:
     """What stands before the ranks that experts are dealt out to, where some share each of them."""
     return f"ep x etp = {plan.expert_ranks} " if plan.etp > 1 else ""
+
+
+def lacks(model: CostModel, what: str, value: str, has: Iterable[str]) -> str:
+    """What a framework does not have, and what it has, in one sentence."""
+    return f"{called(model)} has no {what} {value!r}; it has {', '.join(has)}"
+
+
+def modules_lacking(model: CostModel, plan: Plan) -> str:
+    """Which modules of a recomputation cannot recompute apart, in one sentence."""
+    start, has = f"recompute {plan.recompute}:", model.modules
+    if not model.framework.recompute_modules:
+        return (
+            f"{start} {called(model)} cannot be told modules; what it selects by itself is "
+            "selective; allowed: none, selective, full"
+        )
+    if not model.job.trains_all:
+        return f"{start} modules recompute where all weights are trained; allowed: none, full"
+    lacks = [one for one in modules_of(plan.recompute) if one not in has]
+    if "shared_experts" in lacks and model.shapes.shared_width and has:
+        why = "shared experts run beside the exchange of the others, and cannot"
+    else:
+        why = f"{model.job.model.name} has no {' and no '.join(lacks)} apart"
+    return f"{start} {why}; allowed: {', '.join(has) or 'none, selective, full'}"
 
 
 def micro_batches(model: CostModel, plan: Plan) -> float:

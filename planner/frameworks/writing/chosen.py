@@ -6,19 +6,22 @@ from collections import Counter
 
 from planner.frameworks.writing.launch import Launch
 from planner.plan import RECOMPUTES
+from planner.plan.recomputations import modules_of
 
 
 def recompute_layers(launch: Launch) -> dict[str, int]:
-    """Layers of each of `planner.plan.RECOMPUTES`."""
+    """Layers of each of `planner.plan.RECOMPUTES`; those that name modules are selective."""
     plan = launch.plan
     if plan.stages is None:
-        return {way: launch.model.layers * (way == plan.recompute) for way in RECOMPUTES}
+        own = "selective" if modules_of(plan.recompute) else plan.recompute
+        return {way: launch.model.layers * (way == own) for way in RECOMPUTES}
     found = Counter[str]()
     for stage in plan.stages:
         selective, full = sum(stage.selective), sum(stage.full)
         found["selective"] += selective
         found["full"] += full
-        found[stage.recompute or plan.recompute] += stage.layers - selective - full
+        rest = stage.recompute or plan.recompute
+        found["selective" if modules_of(rest) else rest] += stage.layers - selective - full
     return {way: found[way] for way in RECOMPUTES}
 
 

@@ -12,6 +12,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import core_schema
@@ -20,15 +21,32 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.fields import Share as Clock
 from planner.base.fields import choice, plain_whole, refusal
-from planner.base.messages import not_one_of
+from planner.base.vocabulary import MODULES
 from planner.plan import AXES, CP_MODES, OFFLOADS, RECOMPUTES, SHARDINGS, SPLITS
+from planner.plan.choices import recomputation_schema
 from planner.plan.layout_text import EXAMPLES, parse_layout
+from planner.plan.recomputations import recomputation
 from planner.question.fields import placed
 from planner.question.request import Request
 from planner.schedules import SCHEDULES
 
 Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 Layers = Annotated[int, Field(ge=0, le=2**20), BeforeValidator(plain_whole)]
+
+
+def _recomputed(value: Any) -> Any:
+    """A recomputation as it is kept."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return recomputation(value)
+    except InputError as error:
+        raise refusal(str(error).removeprefix("recompute: ")) from error
+
+
+Recomputed = Annotated[
+    str, BeforeValidator(_recomputed), WithJsonSchema(recomputation_schema(RECOMPUTES))
+]
 
 
 class _Strict(BaseModel):
@@ -65,7 +83,7 @@ class RecomputeModel(_Strict):
     full: Layers = Field(default=0, description="Layers recomputed in full.")
     dense: CountsModel | None = Field(default=None, description="Of the dense layers.")
     moe: CountsModel | None = Field(default=None, description="Of those with experts.")
-    rest: Literal[RECOMPUTES] | None = Field(  # type: ignore[valid-type]
+    rest: Recomputed | None = Field(
         default=None, description="What is recomputed of the others; default as the plan."
     )
 
@@ -108,9 +126,7 @@ class _Or:
 
 def _named(word: str) -> dict[str, str]:
     """A kind of recomputation as one of all layers."""
-    if word not in RECOMPUTES:
-        raise refusal(not_one_of(word, RECOMPUTES))
-    return {"rest": word}
+    return {"rest": _recomputed(word)}
 
 
 def _laid_out(text: str) -> list[dict[str, int]]:
@@ -127,7 +143,9 @@ class StageModel(_Strict):
     layers: Layers = Field(
         description="Transformer layers; the embedding is on the first stage, the head on the last."
     )
-    recompute: Annotated[RecomputeModel, _Or(_named, "enum", RECOMPUTES)] | None = Field(
+    recompute: (
+        Annotated[RecomputeModel, _Or(_named, "examples", (*RECOMPUTES, *MODULES))] | None
+    ) = Field(
         default=None,
         description="What the backward pass computes again of all its layers, or of how many; "
         "default the plan's.",
@@ -165,8 +183,10 @@ class PlanModel(_Strict):
     cp_mode: Literal[CP_MODES] = Field(  # type: ignore[valid-type]
         default="ring", description="How keys and values travel in context parallelism."
     )
-    recompute: Literal[RECOMPUTES] = Field(  # type: ignore[valid-type]
-        default="none", description="What the backward pass computes again."
+    recompute: Recomputed = Field(
+        default="none",
+        description="What the backward pass computes again: none, selective, full, or modules of "
+        "every layer, as mlp+moe_act.",
     )
     offload: list[Literal[OFFLOADS]] = Field(  # type: ignore[valid-type]
         default=[], description="What moves to the memory of the host."

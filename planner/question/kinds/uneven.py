@@ -8,7 +8,7 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
 from planner.base.units import plural
-from planner.base.vocabulary import LAYOUTS
+from planner.base.vocabulary import LAYOUTS, RECOMPUTES
 from planner.objectives import BY_PRODUCT, BY_TIME, FRONTS, OBJECTIVES
 from planner.plan.layout_text import parse_layout
 from planner.question.asked.usual import FRONT_POINTS
@@ -77,6 +77,7 @@ def _refused(request: Request) -> Iterator[str]:
         if getattr(request, name):
             yield f"{name}: machines are not decided together with layout uneven; {_USE}"
     yield from _of_schedules(request.fix.get("schedule", ()))
+    yield from _of_modules(request.fix.get("recompute", ()))
     if "split" in request.fix:
         given = ",".join(request.fix["split"])
         yield (
@@ -85,6 +86,16 @@ def _refused(request: Request) -> Iterator[str]:
         )
     if request.layout not in LAYOUTS:
         yield from _of_chunks(request, parse_layout(request.layout))
+
+
+def _of_modules(wanted: tuple[str, ...]) -> Iterator[str]:
+    """Modules that recompute are the same on all stages, whose layers are not chosen apart then."""
+    named = [text for text in wanted if text not in RECOMPUTES]
+    if named:
+        yield (
+            f"fix: recompute={','.join(named)} names modules, which are the same on all stages; "
+            f"with layout uneven allowed: {', '.join(RECOMPUTES)}; or use layout uniform"
+        )
 
 
 def _of_runs(request: Request) -> Iterator[str]:

@@ -23,10 +23,21 @@ from planner.question.options import SpaceOptions
 from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
 from planner.search.uniform.bounds import PartialPlanBounds
-from planner.search.uniform.mesh_memory import NOTHING_FITS, lean_pipelines, least_recompute
+from planner.search.uniform.mesh_memory import (
+    NOTHING_FITS,
+    as_wide,
+    lean_pipelines,
+    least_recompute,
+    searched_recomputes,
+)
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
 from planner.search.uniform.nodes import Ground, fitting_meshes, partial_plan_bounds
-from planner.search.uniform.space import PARTIAL_PLAN, PartialPlans, batch_runs, every_partial_plan
+from planner.search.uniform.space import (
+    PARTIAL_PLAN,
+    PartialPlans,
+    batch_runs,
+    every_partial_plan,
+)
 
 _PLAIN = code_of_schedule("1f1b")
 
@@ -39,8 +50,8 @@ class Basis:
         batches: Sequences of each.
         chips, options, clocks: Of the space.
         meshes: Those of a multiple of all batches.
-        fitting: (m,) the least recomputation with which something fits, or `NOTHING_FITS`.
-        recompute: (m,) the same, full where nothing fits.
+        fitting: (m, r) the least recomputations with which something fits, or `NOTHING_FITS`.
+        recompute: (m, r) the same, full where nothing fits.
         plain: Whether 1F1B holds the fewest micro-batches on each mesh.
         bounds: Of the partial plans, those included whose pipeline a batch does not fill.
         sequences: (n,) sequences that a micro-batch of each has, over all data ranks.
@@ -75,7 +86,10 @@ class Basis:
         most = lcm(*batches)
         model = replace(model, job=replace(model.job, global_batch=most))
         meshes = enumerate_meshes(model, chips, options)
-        least = least_recompute(model, meshes, limits, offload=options.offload)
+        least = least_recompute(
+            model, meshes, limits, offload=options.offload,
+            codes=searched_recomputes(model, options),
+        )  # fmt: skip
         recompute = np.where(least == NOTHING_FITS, FULL, least)
         every = every_partial_plan(model, meshes, options)
         data = meshes.columns["dp"] * meshes.columns["fsdp"]
@@ -109,14 +123,15 @@ class Basis:
         meshes, places = self._meshes_of(model)
         every = self._least_recompute(model, meshes, places, limits)
         fitting, least = fitting_meshes(meshes, every)
-        places = places[every != NOTHING_FITS]
+        places = places[every[:, 0] != NOTHING_FITS]
         partial_plans, rows = self._nodes_of(model, fitting, places)
         if not len(rows):
             return None
         layers = self.layers[rows]
         times = self.seconds[layers], self.kernels[layers]
         low = self.bounds.at(model, rows, times, self.clocks)
-        other = (self.recompute[places] != least)[partial_plans.mesh_id]
+        known = as_wide(self.recompute, least)[places]
+        other = (known != as_wide(least, known)).any(axis=1)[partial_plans.mesh_id]
         if other.any():  # the multiple holds more micro-batches at once
             few = partial_plans.take(np.flatnonzero(other))
             takes = least[np.unique(partial_plans.mesh_id[other])]
@@ -143,7 +158,7 @@ class Basis:
     def _least_recompute(
         self, model: CostModel, meshes: Meshes, places: IntArray, limits: Limits
     ) -> IntArray:
-        """(m,) `least_recompute` of meshes of a batch, `places` of the own.
+        """(m, r) `least_recompute` of meshes of a batch, `places` of the own.
 
         A stage holds as many micro-batches of one sequence as under the multiple where there are
         as many as stages, and more than one.
@@ -156,7 +171,11 @@ class Basis:
         if few.any():
             at = np.flatnonzero(few)
             some = meshes.take(at)
-            every[at] = least_recompute(model, some, limits, offload=self.options.offload)
+            codes = searched_recomputes(model, self.options)
+            offload = self.options.offload
+            own = least_recompute(model, some, limits, offload=offload, codes=codes)
+            every = as_wide(every, own)
+            every[at] = as_wide(own, every)
         return every
 
     def _nodes_of(

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 
@@ -31,18 +30,16 @@ from planner.cost.communication.data_parallel import Gathers, gathers_once
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import least_component_j, running_w, standing_w
 from planner.cost.memory.parameters import trained_share
-from planner.cost.pieces import layer_columns
 from planner.cost.step import step_factor
-from planner.cost.terms import LAYER_GROUPS, LayerTerms, layer_terms
-from planner.cost.vision.seconds import end_costs
-from planner.frameworks.rules import heads_exchange
+from planner.cost.terms import LAYER_GROUPS
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, FabricLevel
-from planner.plan import ALL_TO_ALL, ORDERS, RING
+from planner.plan import ORDERS
 from planner.schedules import ScheduleColumn
 from planner.search.deadline import NEVER, Deadline
 from planner.search.placements.groups import NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
+from planner.search.uniform.least_seconds import least_seconds
 from planner.search.uniform.space import PartialPlans
 from planner.search.uniform.tables import ideal_networks
 
@@ -131,7 +128,8 @@ class PartialPlanBounds:
         """(n, k, 2) lower bounds on step time and energy for every partial plan and clock.
 
         Args:
-            recompute: (meshes,) the least recomputation that plans on each mesh must use.
+            recompute: (meshes, r) what plans on each mesh recompute at least, one of these;
+                (meshes,) where there is one.
             clocks: (k,) relative clocks.
             deadline: When to give up.
 
@@ -175,8 +173,8 @@ class PartialPlanBounds:
         (r,) rows; (r,) which each is of the (c, k) seconds and kernel seconds.
         """
         partial_plans = self.partial_plans
-        columns = {**partial_plans.meshes.columns, "recompute": recompute}
-        axes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
+        columns, ways = partial_plans.meshes.columns, recompute.reshape(len(recompute), -1)
+        axes = [*(columns[name] for name in LAYER_GROUPS), *ways.T]
         _, which = distinct([*axes, *(net.columns for net in self.networks.values())])
         sizes = partial_plans.columns["micro_batch"]
         by_size = np.argsort(sizes, kind="stable")
@@ -187,9 +185,10 @@ class PartialPlanBounds:
             pipelines = ScheduleColumn(partial_plans.columns["schedule"][rows])
             beside = pipelines.values("side_by_side")
             some, at = distinct([which[mesh], sizes[rows], beside.astype(np.int64)])
-            alone, paired, kernels = _least_seconds(
+            alone, paired, kernels = least_seconds(
                 self.model,
-                {name: columns[name][mesh[some]] for name in (*LAYER_GROUPS, "recompute")},
+                {name: columns[name][mesh[some]] for name in LAYER_GROUPS},
+                ways[mesh[some]],
                 {name: net.take(mesh[some]) for name, net in self.networks.items()},
                 sizes[rows[some]],
                 clocks,
@@ -228,73 +227,6 @@ def _corners(
     if model.assumptions.component_energy:
         energy = energy + least_component_j(model)
     return np.stack([time, energy], axis=2) * ROUNDED_DOWN
-
-
-def _least_seconds(
-    model: CostModel,
-    keys: dict[str, IntArray],
-    nets: dict[str, GroupCosts],
-    micro_batch: IntArray,
-    clocks: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(combinations, clocks) least seconds, those side by side, kernel seconds of all layers.
-
-    Of a micro-batch of each size, both ends included, with the recomputation of the key; minimized
-    over sequence parallelism and context-parallel modes. Side by side: `LayerTimes.paired` less.
-    """
-    kinds = model.job.model.layer_kinds
-    combinations, tp, cp = len(keys["tp"]), keys["tp"][:, None], keys["cp"][:, None]
-    tokens, each = micro_batch[:, None] * model.job.seq_len / cp, np.arange(combinations)[:, None]
-    ends = end_costs(model, tp, tokens, clocks[None, :], nets["tp"].take(each))
-    times = _terms_of_variants(model, keys, nets, micro_batch, clocks)
-    total = busy = beside = ends.embedding + ends.head
-    for kind in ("dense", "moe"):
-        layer = getattr(times, kind)
-        if layer is not None:
-            seconds, paired, kernels = (
-                part.reshape(-1, combinations, len(clocks))
-                for part in np.broadcast_arrays(layer.total, layer.paired, layer.kernels)
-            )
-            total = total + kinds.count(kind) * seconds
-            beside = beside + kinds.count(kind) * (seconds - paired)
-            busy = busy + kinds.count(kind) * kernels
-    return total.min(axis=0), beside.min(axis=0), busy.min(axis=0)
-
-
-def _terms_of_variants(
-    model: CostModel,
-    keys: dict[str, IntArray],
-    nets: dict[str, GroupCosts],
-    micro_batch: IntArray,
-    clocks: FloatArray,
-) -> LayerTerms:
-    """(variants x combinations, clocks) layer times, all variants in one table.
-
-    A variant has sequence parallelism or not, and one context-parallel mode that heads allow.
-    """
-    splits = (1, 0) if np.any(keys["tp"] > 1) else (0,)
-    modes = (RING, ALL_TO_ALL) if np.any(keys["cp"] > 1) else (RING,)
-    variants = np.array(list(product(splits, modes)))
-    split, mode = np.repeat(variants, len(keys["tp"]), axis=0).T[:, :, None]
-    every = {name: np.tile(column, len(variants))[:, None] for name, column in keys.items()}
-    tp, cp, ep, etp = (every[name] for name in ("tp", "cp", "ep", "etp"))
-    mode = np.where(heads_exchange(model, tp, cp), mode, RING)
-    x = layer_columns(
-        model,
-        tp=tp,
-        cp=cp,
-        ep=ep,
-        etp=etp,
-        micro_batch=np.tile(micro_batch, len(variants))[:, None],
-        sequence_parallel=(tp > 1) & (split == 1),
-        cp_mode=mode,
-        recompute=every["recompute"],
-        offload=np.zeros_like(tp),
-        clock=clocks[None, :],
-    )
-    at = np.tile(np.arange(len(keys["tp"])), len(variants))[:, None]
-    tiled = {name: net.take(at) for name, net in nets.items()}
-    return layer_terms(model, x, tiled, model.local_parameters(tp, ep * etp))
 
 
 def _least_reductions_s(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -27,13 +28,14 @@ from planner.plan import (
     ZERO3,
     PlanTable,
 )
+from planner.plan.recomputations import contains, inner_first
 from planner.question.options import SpaceOptions
 from planner.schedules import ScheduleColumn, code_of_schedule, schedule_of
 from planner.schedules.schedule import Schedule
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uniform.meshes import Meshes, divides_layers
-from planner.search.uniform.space import PartialPlans, chunkings
+from planner.search.uniform.space import PartialPlans, asks_modules, chunkings, recomputes
 
 NOTHING_FITS = -1
 Pipeline = tuple[int, int, int]
@@ -42,24 +44,55 @@ _EVERYTHING = 7
 _AT_A_TIME = 8192  # plans: what their memory needs stays in the cache
 
 
-def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload: bool) -> IntArray:
-    """(m,) the least recomputation with which anything on a mesh fits on the chip.
+def least_recompute(
+    model: CostModel,
+    meshes: Meshes,
+    limits: Limits,
+    *,
+    offload: bool,
+    codes: Sequence[int] = (NO_RECOMPUTE, SELECTIVE, FULL),
+) -> IntArray:
+    """(m, r) the least recomputations with which anything on a mesh fits on the chip.
 
-    A code of `planner.plan.RECOMPUTES`, or `NOTHING_FITS`.
+    Of those of `codes` with which something fits, each that does not do all of another one: any
+    other does all of one of them, and takes no less time. Rows with fewer than r repeat the first;
+    `NOTHING_FITS` where there is none.
     """
     limit = limits.chip_bytes(model)
-    least = np.full(len(meshes), NOTHING_FITS, dtype=np.int64)
-    pipelines = lean_pipelines(model, meshes)
-    for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
-        todo = least == NOTHING_FITS
-        if not todo.any():
-            break
+    pipelines, order = lean_pipelines(model, meshes), inner_first(codes)
+    least = np.zeros((len(meshes), len(order)), dtype=np.bool_)
+    for at, recompute in enumerate(order):
+        inside = [j for j, other in enumerate(order[:at]) if contains(recompute, other)]
+        todo = np.flatnonzero(~least[:, inside].any(axis=1))
+        if not len(todo):
+            continue
         here = {pipeline: np.flatnonzero(runs[todo]) for pipeline, runs in pipelines.items()}
-        held = mesh_bytes(
-            model, meshes.take(np.flatnonzero(todo)), here, recompute, offload=offload
-        )
-        least[np.flatnonzero(todo)[held <= limit]] = recompute
-    return least
+        held = mesh_bytes(model, meshes.take(todo), here, recompute, offload=offload)
+        least[todo[held <= limit], at] = True
+    return _in_rows(least, np.array(order))
+
+
+def searched_recomputes(model: CostModel, options: SpaceOptions) -> list[int]:
+    """The recomputations that bounds look at: those of the plans, or all that name no modules."""
+    if not asks_modules(options):
+        return [NO_RECOMPUTE, SELECTIVE, FULL]
+    codes = np.array(recomputes(model, options))
+    return [int(code) for code in codes[options.allows("recompute", codes)]]
+
+
+def _in_rows(chosen: BoolArray, codes: IntArray) -> IntArray:
+    """(m, r) the codes chosen in each row, the first one again where there are fewer than r."""
+    first = np.argsort(~chosen, axis=1, kind="stable")[
+        :, : max(chosen.sum(axis=1).max(initial=1), 1)
+    ]
+    found = np.where(np.take_along_axis(chosen, first, axis=1), codes[first], NOTHING_FITS)
+    return np.where(found == NOTHING_FITS, found[:, :1], found)
+
+
+def as_wide(least: IntArray, other: IntArray) -> IntArray:
+    """Rows of `least_recompute`, as long as another's where those are longer."""
+    more = max(other.shape[1] - least.shape[1], 0)
+    return np.concatenate([least, np.repeat(least[:, :1], more, axis=1)], axis=1)
 
 
 def partial_plan_bytes(

@@ -12,19 +12,30 @@ from dataclasses import replace
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray, IntArray, distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.objectives import Costs
-from planner.plan import FULL, NO_RECOMPUTE, SELECTIVE
+from planner.plan import RECOMPUTATIONS
+from planner.plan.recomputations import contains
 from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, Columns, asks_run, corners_of, least_runs
 from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
 from planner.search.uniform.bounds import PartialPlanBounds
-from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute, partial_plan_bytes
+from planner.search.uniform.mesh_memory import (
+    NOTHING_FITS,
+    as_wide,
+    least_recompute,
+    partial_plan_bytes,
+    searched_recomputes,
+)
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
-from planner.search.uniform.space import PARTIAL_PLAN, PartialPlans, cross_partial_plans
+from planner.search.uniform.space import (
+    PARTIAL_PLAN,
+    PartialPlans,
+    cross_partial_plans,
+)
 
 _COUNTS_AT_A_TIME = 128  # chip counts whose meshes are in memory before the rules have passed them
 
@@ -37,9 +48,9 @@ class Ground:
         model, chips, options, clocks: Of the nodes.
         meshes: What the rules allow, whatever fits in memory.
         chip_bytes: The limit on memory, of all plans the loosest.
-        fitting: (meshes,) the recomputation that each takes within it, or `NOTHING_FITS`.
+        fitting: (meshes, r) the recomputations that each takes within it, or `NOTHING_FITS`.
         partial_plans: The nodes.
-        least: (meshes of the nodes,) the recomputation that each takes.
+        least: (meshes of the nodes, r) the recomputations that each takes.
         low: (n, k, 2) lower bounds of time and energy.
     """
 
@@ -66,11 +77,13 @@ class Ground:
         return same and np.array_equal(self.clocks, clocks)
 
     def rows(self, partial_plans: PartialPlans, least: IntArray) -> IntArray:
-        """(n,) the node that each of some partial plans is; -1: none, with that recomputation."""
+        """(n,) the node that each of some partial plans is; -1: none, with those recomputations."""
         mine, theirs = self.partial_plans, partial_plans
         names = theirs.meshes.columns
         pairs = [(mine.meshes.columns[name], theirs.meshes.columns[name]) for name in names]
-        each = distinct([np.concatenate(pair) for pair in (*pairs, (self.least, least))])[1]
+        own, others = as_wide(self.least, least), as_wide(least, self.least)
+        pairs += zip(own.T, others.T, strict=True)
+        each = distinct([np.concatenate(pair) for pair in pairs])[1]
         place = np.full(len(each), -1)
         place[each[: len(self.least)]] = np.arange(len(self.least))
         mesh = place[each[len(self.least) :]][theirs.mesh_id]
@@ -199,10 +212,11 @@ def _nodes_on(
 def _recomputed(
     model: CostModel, meshes: Meshes, options: SpaceOptions, limits: Limits, alike: Ground | None
 ) -> IntArray:
-    """(m,) `least_recompute`, which those of equal meshes under an equal limit have."""
+    """(m, r) `least_recompute`, which those of equal meshes under an equal limit have."""
     if alike is not None and alike.chip_bytes == limits.chip_bytes(model):
         return alike.fitting
-    return least_recompute(model, meshes, limits, offload=options.offload)
+    codes = searched_recomputes(model, options)
+    return least_recompute(model, meshes, limits, offload=options.offload, codes=codes)
 
 
 def fitting_meshes(meshes: Meshes, least: IntArray) -> tuple[Meshes, IntArray]:
@@ -210,9 +224,9 @@ def fitting_meshes(meshes: Meshes, least: IntArray) -> tuple[Meshes, IntArray]:
 
     Args:
         meshes: m meshes.
-        least: (m,) what `least_recompute` says of them.
+        least: (m, r) what `least_recompute` says of them.
     """
-    at = np.flatnonzero(least != NOTHING_FITS)
+    at = np.flatnonzero(least[:, 0] != NOTHING_FITS)
     counts = {name: dict(stage) for name, stage in meshes.counts.items()}
     counts["meshes"].pop("kept", None)
     tally = {"memory": len(meshes) - len(at), "searched": len(at)}
@@ -280,7 +294,7 @@ def _corners_with_memory(
         bounds = partial_plan_bounds(model, partial_plans, options, deadline)
     chips, runs = partial_plans.chips, asks_run(columns, limits)
     parts = []
-    for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
+    for recompute in searched_recomputes(model, options):
         deadline.check()
         low = np.zeros((len(partial_plans), len(clocks), 2))
         if bounds is not None:
@@ -288,7 +302,9 @@ def _corners_with_memory(
             low = bounds.corners(same, clocks, deadline)
         held = partial_plan_bytes(model, partial_plans, recompute, offload=options.offload)
         found = corners_of(columns, model, limits, chips, _low(model, low, chips, held, runs=runs))
-        found[least[partial_plans.mesh_id] > recompute] = np.inf
+        does = np.array([contains(recompute, code) for code in range(len(RECOMPUTATIONS))])
+        there: BoolArray = np.asarray(does[least].any(axis=1))
+        found[~there[partial_plans.mesh_id]] = np.inf
         parts.append(found)
     return np.concatenate(parts, axis=1)
 

@@ -294,7 +294,13 @@ def recomputes(model: CostModel, options: SpaceOptions) -> list[int]:
         model.assumptions.fused_attention and model.framework.selective == "core-attention"
     )
     same = drops_nothing and bool(options.allows("recompute", np.array([NO_RECOMPUTE]))[0])
-    return [NO_RECOMPUTE, FULL] if same else [NO_RECOMPUTE, SELECTIVE, FULL]
+    found = [NO_RECOMPUTE, FULL] if same else [NO_RECOMPUTE, SELECTIVE, FULL]
+    return found + (model.module_sets if asks_modules(options) else [])
+
+
+def asks_modules(options: SpaceOptions) -> bool:
+    """Whether single modules may recompute: where sets of them are asked for."""
+    return any(code > FULL for code in options.fixed.get("recompute", ()))
 
 
 def _asked_choices(rows: _Rows, options: SpaceOptions) -> BoolArray:

@@ -21,7 +21,7 @@ from planner.cost.job import JOB_KINDS
 from planner.frameworks.rules.checking import applicable, judged_for
 from planner.frameworks.targets import Target
 from planner.frameworks.writing import Export, export_plan
-from planner.plan import AXES, Plan, PlanTable, Stage
+from planner.plan import AXES, RECOMPUTATIONS, Plan, PlanTable, Stage
 
 MODELS = tuple(name for name in CASES if name != "one-chip")
 DRAWN_AT_ONCE, DRAWS, JOBS = 500, 16, 5
@@ -67,7 +67,8 @@ def random_plan(source: random.Random, cost: CostModel) -> Plan:
     tp, pp = source.choice(SIZES), source.choice(STAGES)
     schedule = source.choice(framework.schedules) if pp > 1 else framework.schedules[0]
     interleave = source.choice([2, 3, 4, 5]) if schedule == "interleaved" and pp > 1 else 1
-    recompute = source.choice(["none", "selective", "full"])
+    words = [RECOMPUTATIONS[code] for code in cost.module_sets]
+    recompute = source.choice(["none", "selective", "full", source.choice(words or ["none"])])
     stages = None
     if pp > 1 and source.random() < 0.4:
         some = recompute == "none"

@@ -97,6 +97,18 @@ def test_ranks_that_share_experts_are_written_and_read_back(
     assert (found.plan.ep, found.plan.etp) == (ep, etp)
 
 
+@each("words", ["layernorm", "moe_act", "moe", "layernorm+moe", "layernorm+moe_act"])
+@each("target", ["megatron", "megatron-bridge"])
+def test_modules_that_recompute_are_written_and_read_back(
+    target: str, words: str, tmp_path: Path
+) -> None:
+    plan = replace(CASES["experts"].plan, recompute=words)
+    case = replace(CASES["experts"], plan=plan)
+    export = export_plan(case.cost(), plan, target_named(target))
+    name = "args.txt" if target == "megatron" else "pretrain.py"
+    assert read_again("megatron", case, export, tmp_path, name).plan.recompute == words
+
+
 @each(
     ("source", "name"),
     [

@@ -274,8 +274,8 @@ def test_shards_of_torch_stand_alone(tmp_path: Path) -> None:
 @each(
     ("flags", "start", "fix", "field"),
     [
-        ("--recompute-granularity selective --recompute-modules mlp core_attn",
-         "--recompute-modules: of core_attn, mlp is", "recompute=full", ("recompute", "full")),
+        ("--recompute-granularity selective --recompute-modules mlp mhc",
+         "--recompute-modules: of mhc is neither", "recompute=full", ("recompute", "full")),
         ("--optimizer-cpu-offload --use-precision-aware-optimizer --use-distributed-optimizer "
          "--optimizer-offload-fraction 0.5",
          "--optimizer-offload-fraction: a plan moves all", "offload=optimizer",

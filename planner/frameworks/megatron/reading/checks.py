@@ -100,12 +100,21 @@ def _experts(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     words = f"beside --moe-token-dispatcher-type alltoall or flex only, not {sent}"
     yield _EXCHANGE, sent in {"alltoall", "flex"}, words
     yield _EXCHANGE, not again, "without full recomputation only"
+    yield _EXCHANGE, "moe" not in _modules(launch), "without moe in --recompute-modules only"
+    words = "without shared_experts in --recompute-modules only"
+    yield "--moe-shared-expert-overlap", "shared_experts" not in _modules(launch), words
     yield _EXCHANGE, bool({"--bf16", "--fp16"} & set(given)), "beside --bf16 or --fp16 only"
     few = launch.look("--mtp-num-layers", "0").strip("0") in {"", "1"}
     yield _EXCHANGE, few, "with one module of multi-token prediction at most"
     alone = "--moe-shared-expert-overlap" not in given
     yield _EXCHANGE, alone, "without --moe-shared-expert-overlap only"
     yield "--delay-wgrad-compute", _EXCHANGE in given, f"beside {_EXCHANGE} only"
+
+
+def _modules(launch: LaunchSettings) -> set[str]:
+    """Modules that recompute."""
+    some = launch.look("--recompute-granularity") == "selective"
+    return {*launch.values.get("--recompute-modules", ())} if some else set()
 
 
 def _memory(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
@@ -115,6 +124,10 @@ def _memory(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     moved = bool(launch.look("--cpu-offloading-num-layers", "0").strip("0"))
     again = bool(launch.look("--recompute-granularity")) or "--recompute-activations" in given
     moves = "--cpu-offloading-num-layers"
+    quantized = "--fp8-format" in given and launch.look("--fp8-recipe", "delayed") == "delayed"
+    outputs = _modules(launch) & {"layernorm", "moe_act"}
+    words = f"without {' and '.join(sorted(outputs))} where --fp8-recipe is delayed"
+    yield "--recompute-modules", not (quantized and outputs), words
     yield spread, plan.tp > 1, "with tp above 1 only"
     yield spread, full, "beside --recompute-granularity full only"
     yield moves, not moved or plan.pp == 1, f"without pipelines only, not with pp {plan.pp}"

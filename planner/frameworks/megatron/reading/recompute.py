@@ -2,7 +2,7 @@
 
 Sources: megatron/core/recompute.py (`uniform`: units of N layers, all recomputed; `block`: the
 first N layers of every chunk), core/transformer/transformer_config.py (selective recomputation:
-core attention unless modules are named), d98e8a64dd (2026-08-22).
+core attention unless modules are named; moe_layer.py, experts.py), d98e8a64dd (2026-08-22).
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from models_db import Model
+from planner.base.vocabulary import MODULES
 from planner.cost.stages.layout import stage_layers
 from planner.frameworks.megatron.reading.stages import Stages
 from planner.frameworks.reading.settings import RECOMPUTES_ALLOWED, LaunchSettings
 from planner.plan import Stage, code_of
+from planner.plan.recomputations import modules_words
 
 _KINDS = ("dense", "moe")
 
@@ -37,15 +39,35 @@ def recomputation_of(
     if granularity == "selective":
         if method or number:
             launch.wrong("--recompute-method", "goes with --recompute-granularity full only")
-        if modules != {"core_attn"}:
-            what = (
-                f"of {', '.join(sorted(modules))} is neither that of core attention nor of layers"
-            )
-            launch.unsupported("recompute", "--recompute-modules", what, RECOMPUTES_ALLOWED)
-        return "selective", stages
+        return _of_modules(launch, model, modules), stages
     if granularity:
         launch.wrong("--recompute-granularity", f"{granularity!r} is not full or selective")
     return "none", stages
+
+
+def _of_modules(launch: LaunchSettings, model: Model, modules: set[str]) -> str:
+    """Modules of all layers; those that no layer has recompute nothing."""
+    name = "--recompute-modules"
+    if other := sorted(modules - {*MODULES}):
+        what = f"of {', '.join(other)} is neither that of a module that plans name nor of layers"
+        launch.unsupported("recompute", name, what, RECOMPUTES_ALLOWED)
+        modules &= {*MODULES}
+    latent, kinds = model.attention.kv_lora_rank is not None, {*model.layer_kinds}
+    if "mla_up_proj" in modules and not latent:
+        launch.wrong(name, "mla_up_proj needs latent attention")
+    if "moe_act" in modules and "moe" in kinds and not launch.on("--moe-grouped-gemm"):
+        launch.wrong(name, "moe_act needs --moe-grouped-gemm")
+    has = {
+        "layernorm": latent or "moe" in kinds,
+        "mla_up_proj": latent,
+        "mlp": "dense" in kinds,
+        "moe": "moe" in kinds,
+        "moe_act": "moe" in kinds,
+        "shared_experts": model.moe is not None and model.moe.shared_experts > 0,
+    }
+    if idle := sorted(one for one in modules if not has.get(one, True)):
+        launch.warnings.append(f"{name}: no layer of {model.name} has {', '.join(idle)} apart")
+    return modules_words(modules - {*idle})
 
 
 def _full(

@@ -169,10 +169,10 @@ def _memory(launch: Launch) -> tuple[Flag, ...]:
             ("granularity", way.granularity),
             ("method", way.method),
             ("num-layers", way.layers),
-            ("modules", way.modules),
         )
         if value
     ]
+    flags += [flag("--recompute-modules", *way.modules)] if way.modules else []
     flags += optimizer_flags(launch, plan_sharding(plan))
     if "optimizer" in plan.offload:
         flags += [
