@@ -15,7 +15,7 @@ from solvers.operations.power_order import planned
 from solvers.operations.program import Operations, at_level, evaluated
 from solvers.operations.shortest import shortest
 
-FEW = 1_500
+FEW = 1_000
 """Operations that are placed in a test."""
 
 
@@ -38,7 +38,7 @@ def few(seed):
 def piped(seed):
     """Random passes of a pipeline with a stage or more, and what they draw at three levels."""
     rng = np.random.default_rng(seed)
-    stages, each_s = int(rng.integers(1, 4)), int(rng.integers(2, 5))
+    stages, each_s = int(rng.integers(1, 4)), int(rng.integers(2, 4))
     chain = np.repeat(np.arange(stages), each_s)
     pairs = [(at, at + 1) for at in range(len(chain) - 1) if chain[at] == chain[at + 1]]
     pairs += [(at, at + each_s) for at in range(len(chain) - each_s)]
@@ -158,11 +158,12 @@ def test_every_schedule_keeps_every_row_of_the_bound(seed: int) -> None:
         for one, other in itertools.combinations_with_replacement(range(n), 2)
         if order.place[other] >= order.first[one, chain[other]]  # which waits for it
     ]
-    windows.append((-1, -1))
+    windows = [(-1, -1), *(windows[at] for at in rng.permutation(len(windows))[:12])]
     rows = []
     for use in _uses(capped):
         shares = rng.dirichlet(np.ones(3), n)
         rows += [order._row(use, shares, rng.random(n), 1.0, window)[0] for window in windows]
+    bound = least_end(capped).end
     for _ in range(6):
         level = capped.stands[np.arange(n), rng.integers(0, 3, n)].tolist()
         placed = placing.run(rng.random(n).tolist(), level)
@@ -171,7 +172,7 @@ def test_every_schedule_keeps_every_row_of_the_bound(seed: int) -> None:
         ])  # fmt: skip
         for columns, weights, least in rows:
             assert weights @ values[columns] >= least - 1e-7 * placed.end
-        assert least_end(capped).end <= placed.end * (1 + 1e-9)
+        assert bound <= placed.end * (1 + 1e-9)
 
 
 @each("seed", range(6))
