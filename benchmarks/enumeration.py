@@ -35,12 +35,20 @@ from planner.results.result import SolveResult
 ENUMERATE: dict[str, tuple[Callable[[Request], Enumerated], float]] = {
     "uniform": (machines.on_one_machine, 0.0),
     "experts": (machines.on_one_machine, 0.0),
+    "modules": (machines.on_one_machine, 0.0),
     "machines": (machines.on_every_machine, 0.0),
     "uneven": (uneven.on_one_machine, LOST),
     "pools": (pools.on_pools, LOST),
 }
 """By space: what lists all plans, and the share that proofs there may lose."""
-SHARES = {"uniform": 0.45, "experts": 0.1, "machines": 0.15, "uneven": 0.2, "pools": 0.1}
+SHARES = {
+    "uniform": 0.35,
+    "experts": 0.1,
+    "modules": 0.1,
+    "machines": 0.15,
+    "uneven": 0.2,
+    "pools": 0.1,
+}
 _LIMITED = 0.4
 
 

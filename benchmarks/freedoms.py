@@ -2,6 +2,7 @@
 
     python benchmarks/freedoms.py
     python benchmarks/freedoms.py --only folding
+    python benchmarks/freedoms.py --only modules
     python benchmarks/freedoms.py --job llama3-70b
     python benchmarks/freedoms.py --write docs/uneven/freedoms.md
 
@@ -37,6 +38,7 @@ from uneven import FREEDOMS, QUICK, job_of
 from uneven_jobs import Asked, Timed, gain, said, timed
 
 from planner.plan import FULL, NO_RECOMPUTE
+from planner.plan.recomputations import ALL_CODES
 from planner.question.options import SpaceOptions
 from planner.search.driver import Driver
 from planner.search.uniform.engine import UniformSpace
@@ -46,6 +48,7 @@ _WORTH = 1.0
 """Percent."""
 _WHOLE = {"recompute": frozenset({NO_RECOMPUTE, FULL})}
 _SHARED = {"etp": frozenset({1, 2, 4, 8})}
+_MODULES = {"recompute": ALL_CODES}
 
 
 @dataclass(slots=True)
@@ -70,7 +73,7 @@ class Searches:
 
     def uniform(self, **options: Any) -> float:
         """Of plans whose stages are alike, with other options of the space."""
-        words = ", ".join(f"{name} {value}" for name, value in options.items())
+        words = ", ".join(f"{name} {_listed(value)}" for name, value in options.items())
         changed = replace(self.asked.options, clocks=False, **options)
         return self.once(
             f"uniform {words}", lambda: _uniform_s(replace(self.asked, options=changed))
@@ -83,6 +86,11 @@ class Searches:
     def today(self) -> float:
         """Of all that is searched without being asked for more."""
         return least(self.uniform(), self.uneven())
+
+
+def _listed(value: Any) -> str:
+    """An option in words; all recomputations as such."""
+    return "any recomputation" if value == _MODULES else str(value)
 
 
 def least(*seconds: float) -> float:
@@ -270,7 +278,21 @@ EXPERTS = (
     job_of("llama4-maverick", "dgx-h100-ndr", 512, 1024, 8192),
     job_of("gpt-oss-120b", "dgx-h100-ndr", 128, 512, 8192),
 )
-PARTS = {"freedoms": (ROWS, FREEDOMS), "folding": (FOLDING, EXPERTS)}
+MODULES = (
+    Freedom(
+        name="modules recomputed alone (attention, MLP, norms, experts)",
+        today="in with --fix recompute=any, alike on all stages; uniform plans",
+        told="Megatron-LM",
+        before=Searches.uniform,
+        after=lambda of: of.uniform(fixed=_MODULES),
+    ),
+)
+PARTS = {
+    "freedoms": (ROWS, FREEDOMS),
+    "folding": (FOLDING, EXPERTS),
+    "modules": (MODULES, FREEDOMS),
+    "modules-experts": (MODULES, EXPERTS),
+}
 
 
 def measured(freedoms: tuple[Freedom, ...], jobs: list[Searches]) -> list[Table]:

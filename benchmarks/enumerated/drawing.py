@@ -117,6 +117,33 @@ def experts(rng: random.Random) -> Fields:
     return fields
 
 
+def modules(rng: random.Random) -> Fields:
+    """Of plans whose modules may recompute, on chips whose memory may be short."""
+    names = rng.choice((_EXPERTS, _EXPERTS, _WIDE[:4]))
+    fields = _shared(rng, names)
+    name, hardware = rng.choice(names), rng.choice(("dgx-h100-ndr", "l40s-pcie", "dgx-a100-80-hdr"))
+    fields |= {"model": of_few_layers(name, rng.choice((2, 3, 4))), "hardware": hardware}
+    fields["framework"] = rng.choice(("megatron", "megatron", "megatron-fp32-grads"))
+    fields["seq_len"] = rng.choice((4096, 8192))
+    fields["batch_tokens"] = fields["seq_len"] * rng.choice((4, 8, 12, 16))
+    fields["chips"] = rng.choice((1, 2, 3, 4, 4, 6, 8))
+    fields["objective"] = rng.choice(_OBJECTIVES)
+    if fields["objective"] == "power":
+        fields["min_mfu"] = 0.01
+    if fields["objective"] == "money":
+        fields["price_per_chip_hour"] = 3.0
+    if rng.random() < 0.2 and fields["objective"] in ("time", "energy", "edp"):
+        fields["front"] = ["time", "energy", "memory"]
+    if rng.random() < 0.6:
+        fields["max_memory"] = rng.choice((8e9, 12e9, 16e9, 24e9, 32e9))
+    _narrowed(rng, fields)
+    sets = ["any", "mlp", "moe", "moe_act", "layernorm", "layernorm+moe_act", "layernorm+moe"]
+    fields.setdefault("fix", {})["recompute"] = rng.choice(
+        (["any"], ["any"], ["none", "full", rng.choice(sets)], rng.sample(sets, 2))
+    )
+    return fields
+
+
 def machines(rng: random.Random) -> Fields:
     """Of machines, numbers of chips and plans together."""
     fields = _shared(rng, _DENSE)
@@ -211,6 +238,7 @@ def pools(rng: random.Random) -> Fields:
 DRAWS = {
     "uniform": uniform,
     "experts": experts,
+    "modules": modules,
     "machines": machines,
     "uneven": uneven,
     "pools": pools,

@@ -20,7 +20,15 @@ from planner.cost.evaluate import evaluate_totals
 from planner.frameworks.framework import Target
 from planner.frameworks.rules import unbroken
 from planner.objectives import Costs
-from planner.plan import DEFAULT_ORDER, ORDERS, SHARDINGS, SPLITS, PlanTable
+from planner.plan import (
+    DEFAULT_ORDER,
+    ORDERS,
+    RECOMPUTATIONS,
+    RECOMPUTES,
+    SHARDINGS,
+    SPLITS,
+    PlanTable,
+)
 from planner.question.request import Request
 from planner.schedules import code_of_schedule, schedule_of
 
@@ -79,8 +87,26 @@ def _choices(request: Request, model: CostModel, mesh: Row) -> list[Row]:
     modes = wanted(request, "cp_mode", [0, 1]) if cp > 1 else [0]
     shardings = wanted(request, "sharding", range(len(SHARDINGS)))
     masks = range(8) if request.offload else [0]
-    recomputes = wanted(request, "recompute", [0, 1, 2])
+    recomputes = wanted(request, "recompute", [0, 1, 2, *_sets_of_modules(request, model)])
     return list(product(shardings, spread, modes, recomputes, masks))
+
+
+def _sets_of_modules(request: Request, model: CostModel) -> list[int]:
+    """Codes of sets of modules that recompute, where one is asked for; rules say which can be had.
+
+    Attention is among them where it stores scores, and nothing that is inside of experts beside
+    these as a whole.
+    """
+    named = [code for code, word in enumerate(RECOMPUTATIONS) if word not in RECOMPUTES]
+    if "recompute" not in request.fix or not wanted(request, "recompute", named):
+        return []
+    found = []
+    for code in named:
+        names = RECOMPUTATIONS[code].split("+")
+        twice = "moe" in names and ("moe_act" in names or "shared_experts" in names)
+        if not twice and not ("core_attn" in names and model.assumptions.fused_attention):
+            found.append(code)
+    return found
 
 
 def _rows(request: Request, model: CostModel, chips: int) -> Iterator[Row]:

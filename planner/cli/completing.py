@@ -13,9 +13,11 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from planner.base.vocabulary import (
+    ANY,
     CHOICES,
     CP_MODES,
     MESH_AXES,
+    MODULES,
     RECOMPUTES,
     SHARDINGS,
     SPLITS,
@@ -174,7 +176,7 @@ def _values_of(field: str) -> Collection[str]:
         "sharding": SHARDINGS,
         "split": SPLITS,
         "cp_mode": CP_MODES,
-        "recompute": RECOMPUTES,
+        "recompute": (*RECOMPUTES, ANY, *MODULES[1:]),  # the first alone is selective
         "sequence_parallel": ("true", "false"),
     }.get(field, _SIZES)
 

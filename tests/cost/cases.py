@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from hypothesis import strategies as st
@@ -190,7 +190,7 @@ def plans_for(
     listed = None
     if explicit and plan.interleave == 1 and draw(st.integers(0, 3)) == 0:
         listed = _stage_lists(draw, case, plan, ranks)
-    recompute = draw(one_of("none", "selective", "full"))
+    recompute = draw(one_of("none", "selective", "full", *_sets_of_modules(job)))
     modes = ["ring"]
     if model.heads % (plan.tp * plan.cp) == 0 and (
         model.attention.kind == "mla" or math.ceil(model.kv_heads / plan.tp) % plan.cp == 0
@@ -207,6 +207,21 @@ def plans_for(
         clock=draw(one_of(*levels)),
         stages=listed,
     )
+
+
+def _sets_of_modules(job: Job) -> list[str]:
+    """Some recomputations of single modules that the model has, where any can be had."""
+    model, latent, moe = job.model, job.model.attention.kind == "mla", job.model.moe
+    if job.kind == "lora" or model.order or model.parallel_block:
+        return []
+    if "mlp" not in job.framework.recompute_modules:
+        return []
+    names = ["core_attn"] + ["mlp"] * ("dense" in model.layer_kinds) + ["mla_up_proj"] * latent
+    names += ["layernorm"] * (latent or moe is not None)
+    names += ["moe", "moe_act"] * (moe is not None)
+    sizes = range(1, len(names) + 1)
+    every = [sorted(some) for size in sizes for some in combinations(names, size)]
+    return ["+".join(some) for some in every if some != ["core_attn"]]
 
 
 def _stage_lists(draw: st.DrawFn, case: Case, plan: Plan, ranks: int) -> tuple[Stage, ...]:

@@ -8,6 +8,7 @@ from cost.reference_memory import (
     StageSpec,
     stages_of,
 )
+from cost.reference_modules import named, parameters_again
 from cost.reference_repeats import last_share, mean_context, second_share
 from cost.reference_tuning import dropped_parameters, passes
 from hardware_db import Chip, Cluster
@@ -93,7 +94,7 @@ def repeated_flop_per_token(job: Job, plan: Plan, *, fused: bool) -> tuple[float
     active = {kind: count + dropped_parameters(job, kind) for kind, count in active.items()}
     linear = repeated = 0.0
     for spec in stages_of(plan, model):
-        scores = {"none": 0.0, "selective": 0.0, "full": 1.0}[spec.recompute]
+        scores = {"full": 1.0}.get(spec.recompute, 0.0)
         matrices = scores * (1 - last_share(job))
         if spec.recompute == "selective" and job.framework.selective == "half-matmuls":
             matrices = 0.5
@@ -103,6 +104,10 @@ def repeated_flop_per_token(job: Job, plan: Plan, *, fused: bool) -> tuple[float
             matrices = up_share(model)
         elif spec.recompute == "selective" and not fused:
             scores = 1.0
+        if "core_attn" in named(spec.recompute, "dense"):
+            scores = 1.0
+        for kind, layers in (("dense", spec.dense), ("moe", spec.moe)):
+            linear += 2 * layers * parameters_again(model, spec.recompute, kind)
         linear += matrices * 2 * (spec.dense * active["dense"] + spec.moe * active["moe"])
         repeated += scores * attention * (spec.dense + spec.moe) / model.layers
     return linear, repeated

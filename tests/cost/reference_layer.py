@@ -9,11 +9,12 @@ attention from DeepSeek-V2, arXiv:2405.04434.
 
 import math
 from dataclasses import dataclass, field
-from statistics import NormalDist
 
+from cost.reference_modules import elements_again, named
 from cost.reference_network import Net
 from cost.reference_products import Linear
 from cost.reference_repeats import last_share, mean_context, second_share
+from cost.reference_routing import busiest_rank, places
 from cost.reference_tuning import beside_s, passes, with_dropped, with_reference
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
@@ -92,6 +93,8 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
     if kind == "moe" and job.framework.selective == "up-projections":
         again -= _routing(a, model, x)  # what it gives is kept
     for cause, seconds in _recomputed(a, job, x, ahead, linear, (core, scores, again)).items():
+        back[cause] += seconds
+    for cause, seconds in _of_modules(a, job, kind, x, ahead, (core, scores, memory)).items():
         back[cause] += seconds
     experts = job.model.moe.experts / x.ep if kind == "moe" else 0.0
     ahead = with_reference(job, ahead, adapters + norms, widened, dropped)
@@ -277,39 +280,6 @@ def _expert_exchange(a: Assumptions, model: Model, x: Where) -> float:
     )
 
 
-def places(model: Model, ep: int, nodes: float) -> tuple[float, float]:
-    """Distinct ranks and nodes that the experts of a token are expected to be on."""
-    moe = model.moe
-    assert moe is not None
-    per_node = moe.experts / nodes
-    if moe.groups > 1:
-        nodes = min(nodes, max(nodes / moe.groups, 1) * moe.groups_per_token)
-    return (
-        ep * _chosen(moe.experts, moe.experts // ep, moe.experts_per_token),
-        nodes * _chosen(round(per_node * nodes), round(per_node), moe.experts_per_token),
-    )
-
-
-def _chosen(experts: int, here: int, k: int) -> float:
-    """Probability that some of the `here` experts are among k drawn without replacement."""
-    return 1 - math.comb(experts - here, k) / math.comb(experts, k)
-
-
-def busiest_rank(a: Assumptions, model: Model, x: Where) -> float:
-    """Blom's expected largest of ep sums of E / ep loads, over the mean load."""
-    moe = model.moe
-    assert moe is not None
-    if a.even_loads:
-        return a.moe_imbalance
-    spread = a.biased_load_spread if moe.router_bias else a.load_spread
-    chosen = max(x.etp * x.tokens * moe.experts_per_token / x.tp, 1)
-    chance = (moe.experts - moe.experts_per_token) / (moe.experts - 1) / chosen
-    deviation = math.sqrt((1 - 1 / x.ep) * (chance + spread**2 / (moe.experts / x.ep)))
-    largest = NormalDist().inv_cdf((x.ep - 0.375) / (x.ep + 0.25))
-    most = min(x.ep, moe.experts / moe.experts_per_token)
-    return a.moe_imbalance * min(1 + deviation * largest, most)
-
-
 def _recomputed(
     a: Assumptions,
     job: Job,
@@ -325,7 +295,7 @@ def _recomputed(
         behind = (1 if x.sequence_parallel else 2) / exchanges if last else 0.0
         compute = ahead["compute"] - last * linear.forward
         return {**ahead, "compute": compute, "tp": (1 - behind) * ahead["tp"]}
-    if x.recompute == "none":
+    if x.recompute != "selective":
         return {}
     if job.framework.selective == "half-matmuls":
         return {"compute": linear.forward / 2, "memory": memory}
@@ -334,6 +304,45 @@ def _recomputed(
     if job.framework.selective == "up-projections":
         return {"compute": up_share(job.model) * linear.forward, "memory": memory}
     return {} if a.fused_attention else {"compute": core, "memory": scores}
+
+
+def _of_modules(
+    a: Assumptions,
+    job: Job,
+    kind: str,
+    x: Where,
+    ahead: dict[str, float],
+    pieces: tuple[float, float, float],
+) -> dict[str, float]:
+    """What single modules compute and exchange again."""
+    names, model, linear = named(x.recompute, kind), job.model, Linear()
+    latent, moe, attends = model.attention, model.moe, "core_attn" in names
+    if "mlp" in names:
+        _mlp(a, model, x, linear, (model.mlp.hidden or 0) / x.tp)
+    if "moe" in names:
+        _expert_linears(a, model, x, linear)
+    if "shared_experts" in names and moe is not None and moe.shared_experts:
+        _mlp(a, model, x, linear, moe.shared_experts * moe.shared_expert_hidden / x.tp)
+    if "mla_up_proj" in names and latent.kind == "mla":
+        heads, nope = model.heads / x.tp, latent.qk_nope_head_dim or 0
+        rope, up = latent.qk_rope_head_dim or 0, heads * (nope + latent.v_head_dim)
+        linear.add(a, x.tokens, latent.kv_lora_rank or 0, up, clock=x.clock)
+        read = latent.q_lora_rank or model.hidden
+        linear.add(a, x.tokens, read, heads * (nope + rope), clock=x.clock)
+    core, scores, memory = pieces
+    rows, ranks = elements_again(a, model, x.recompute, kind)
+    again = 2 * a.elementwise * x.tokens / a.memory_bytes_per_s
+    again *= rows / (x.tp if x.sequence_parallel else 1) + ranks / x.tp
+    again += _routing(a, model, x) if "moe" in names else 0.0
+    shares = moe is not None and moe.shared_experts > 0 and {"moe", "shared_experts"} & names
+    cast = a.quantized_bytes / a.memory_bytes_per_s * linear.inputs
+    return {
+        "compute": linear.forward + attends * core,
+        "memory": min(again, memory) + cast + attends * scores,
+        "tp": 0.5 * ahead["tp"] * ("mlp" in names or bool(shares)),
+        "cp": attends * ahead["cp"],
+        "ep": ahead["ep"] * ("moe" in names),
+    }
 
 
 def up_share(model: Model) -> float:
@@ -367,6 +376,7 @@ def _hosted(
     host += a.moe_host_s + a.expert_host_s * experts if experts else 0.0
     share = a.host_forward_share
     again = share if x.recompute == "full" else 0.0
+    again += share / 2 * bool({"moe" if experts else "mlp"} & {*x.recompute.split("+")})
     fixed = a.fixed_s_per_layer
     device = sum(ahead.values()), sum(back.values())
     forward = p_norm(device[0] + runs * share * fixed, runs * share * host, 4)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from cost.reference_frozen import frozen_bytes, gathered_bytes
 from cost.reference_layer import kv_heads_on_chip
+from cost.reference_modules import dropped_bytes
 from cost.reference_tuning import (
     copies,
     kept_bytes,
@@ -200,7 +201,9 @@ def in_flight(plan: Plan, stage: int, m: float) -> float:
     return min(m, plan.pp - stage)
 
 
-def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[str, float]:
+def layer_activations(
+    job: Job, plan: Plan, kind: str, word: str = "none", *, fused: bool
+) -> dict[str, float]:
     """Bytes per token and layer kept for backward, by recomputation; and while recomputing."""
     model, framework, tp = job.model, job.framework, plan.tp
     h, dims = model.hidden, model.head_dim + model.attention.v_head_dim
@@ -238,7 +241,9 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
         selective = 4 * h / rows + latents / 2 + scores
         selective += (attends + 2 * up + plan.etp * routed) / tp
     working = none + 4 * width / tp + 4 * h / rows
-    return {"none": none, "selective": selective, "full": full, "working": working}
+    dropped, live = dropped_bytes(job, plan, word, kind, scores)
+    found = {"none": none, "selective": selective, "full": full, "working": working}
+    return {word: none - dropped, **found, "again": dropped + live}
 
 
 def _gathered(job: Job, plan: Plan) -> tuple[float, float]:
@@ -331,17 +336,17 @@ def _activations(
     """Saved activations of all micro-batches in flight; what stays if they are offloaded."""
     tokens = plan.micro_batch * job.seq_len / plan.cp
     full = stage.recompute == "full"
-    saved, peak = 0.0, 0.0
+    saved, peak, live = 0.0, 0.0, 0.0
     gathered, once = _gathered(job, plan)
     for kind, layers in (("dense", stage.dense), ("moe", stage.moe)):
         if not layers:
             continue
-        bytes_of = layer_activations(job, plan, kind, fused=fused)
-        extra = gathered
+        bytes_of = layer_activations(job, plan, kind, stage.recompute, fused=fused)
+        live, extra = max(live, bytes_of["again"]), gathered
         one = bytes_of[stage.recompute] + (0.0 if full else extra)
         saved += layers * one
         peak = max(peak, bytes_of["working"] + extra if full else 2 * one)
-    whole = saved * in_flight(plan, stage.index, m) + (peak if full else 0.0)
+    whole = saved * in_flight(plan, stage.index, m) + (peak if full else live)
     whole += once if peak else 0.0
     return tokens * whole, tokens * min(peak, whole)
 

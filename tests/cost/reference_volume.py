@@ -3,7 +3,7 @@
 from cost.reference import groups
 from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
 from cost.reference_frozen import gathered_bytes
-from cost.reference_layer import kv_heads_on_chip, places, tp_gathers
+from cost.reference_layer import kv_heads_on_chip, tp_gathers
 from cost.reference_memory import (
     StageSpec,
     ends_of,
@@ -14,8 +14,10 @@ from cost.reference_memory import (
     stays_unsharded,
     trained_share,
 )
+from cost.reference_modules import named
 from cost.reference_network import Net
 from cost.reference_repeats import last_share
+from cost.reference_routing import places
 from cost.reference_tuning import copies, dropped_parameters, passes
 from hardware_db import Cluster
 from planner.assumptions.assumptions import Assumptions
@@ -95,16 +97,20 @@ def _activations(
         gathers = tp_gathers(model, kind)
         last = 1 if plan.sequence_parallel else 2  # of the output that is not made again
         left = last if spec.recompute == "full" and last_share(job) else 0
-        times = members * count * (gathers * runs - left)
+        names = named(spec.recompute, kind)
+        attends = runs + ("core_attn" in names)
+        shared = model.moe is not None and model.moe.shared_experts > 0
+        half = "mlp" in names or (shared and bool({"moe", "shared_experts"} & names))
+        times = members * count * (gathers * (runs + half / 2) - left)
         book.gather(found["tp"], 2 * tokens * model.hidden, times)
         if plan.cp_mode == "ring":
-            book.gather(found["cp"], 2 * tokens * kv * plan.cp, members * count * (runs + 1))
+            book.gather(found["cp"], 2 * tokens * kv * plan.cp, members * count * (attends + 1))
         else:
             own = model.heads / plan.tp * dims
-            book.exchange(found["cp"], 2 * tokens * (kv + own), members * count * runs)
+            book.exchange(found["cp"], 2 * tokens * (kv + own), members * count * attends)
         if kind == "moe" and model.moe is not None:
             size = (a.dispatch_bytes + 2) / 2 * tokens / plan.tp * model.hidden
-            times, net = members * count * 2 * runs, found["ep"]
+            times, net = members * count * 2 * (runs + ("moe" in names)), found["ep"]
             got = size * model.moe.experts_per_token
             if a.gathers_tokens:
                 got = size * plan.ep

@@ -48,7 +48,7 @@ from planner.cost.kernels.selection import (
 from planner.cost.kernels.shapes import Shapes, left_out
 from planner.cost.kernels.shared_experts import Halves, beside_shared_experts, shared_expert_s
 from planner.plan import FULL, SELECTIVE
-from planner.plan.recomputations import has_modules
+from planner.plan.recomputations import has_modules, names_module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     if a.perfect_overlap:
         forward, backward = forward.overlapped(), backward.overlapped()
     launched = _launched_s(a, shapes, x, moe=moe)
-    return _with_host(a, x, forward, backward, weight_grad, sent, launched)
+    return _with_host(a, x, forward, backward, weight_grad, sent, launched, moe=moe)
 
 
 def _sent_s(
@@ -359,14 +359,18 @@ def _with_host(
     weight_grad: FloatArray,
     sent: dict[str, FloatArray],
     launched: tuple[FloatArray, float],
+    *,
+    moe: bool,
 ) -> LayerTimes:
     """The layer with the host that launches it: smoothmax4(device + fixed, host).
 
     Of what the host launches, 0.35 is forward, 0.65 backward, and 0.35 again with full
-    recomputation; the fixed time per layer (small kernels, synchronization) is divided alike.
+    recomputation, half of that where the MLP or all experts recompute, one of two blocks; the fixed
+    time per layer (small kernels, synchronization) is divided alike.
     """
     share = a.host_forward_share
-    again = np.where(x.recompute == FULL, share, 0.0)
+    block = 0.5 * names_module(x.recompute, "moe" if moe else "mlp")
+    again = share * np.where(x.recompute == FULL, 1.0, block)
     host, fixed = launched
 
     def passes_s(ahead: FloatArray, back: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,9 +1,10 @@
 """What a source says of the memory of its runs that no plan can have.
 
-A plan recomputes nothing, a selection or all of a layer, alike in every layer of a stage, and keeps
-the activations of all layers or of none on the host. Frameworks are told more: which modules they
-recompute, how many layers, which tensors go to the host, how far experts are padded. Such a row is
-costed as the nearest plan, and its memory is not what ran.
+A row says that nothing, a selection or all of a layer recomputes, alike in every layer of a stage,
+and a plan keeps the activations of all layers or of none on the host. Frameworks are told more:
+which modules they recompute (which plans can name, and rows do not yet), how many layers, which
+tensors go to the host, how far experts are padded. Such a row is costed as the nearest plan, and
+its memory is not what ran.
 """
 
 from __future__ import annotations

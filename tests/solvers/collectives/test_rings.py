@@ -71,3 +71,21 @@ def test_known_machines() -> None:
         found = find_rings(network)
         assert fit(network, found.orders)
         assert (len(found.orders), found.bound, found.complete) == (count, count, True)
+
+
+def test_rings_that_go_one_way_alone() -> None:
+    # Two rings that no stride makes; no link has one back, or the links back have other lanes.
+    orders = [(0, 2, 1, 4, 3, 5), (0, 1, 3, 2, 5, 4)]
+    links = tuple(sorted({hop for order in orders for hop in hops(order)}))
+    lanes = Counter(hop for order in orders for hop in hops(order))
+    network = Network(nodes=6, links=links, lanes=tuple(lanes[link] for link in links))
+    assert most(network) == len(find_rings(network).orders) == 2
+    assert fit(network, find_rings(network).orders)
+    back = tuple(sorted({(v, u) for u, v in links} - {*links}))
+    wider = Network(
+        nodes=6, links=(*links, *back), lanes=tuple(2 * lanes[link] for link in links)
+        + (1,) * len(back),
+    )  # fmt: skip
+    found = find_rings(wider)
+    assert fit(wider, found.orders)
+    assert len(found.orders) == most(wider)
