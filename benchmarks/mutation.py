@@ -5,11 +5,12 @@
 First the tests of FOLDERS run once, with the lines noted that each of them runs. Of all places that
 an operator of cosmic-ray can change, a stated seed draws some, and one change for each;
 annotations and docstrings are left out. Each mutant is written into a copy of the checkout, and the
-tests that run its line go, quickest first and at most `--seconds` of them, then as many of its
-folder, until the first that fails. Killed: a test failed; too long: one that began in time did not
-end for a minute more. Survived: neither.
+tests that run its line go, quickest first and at most `--seconds` of them, then a few others of
+its folder, until the first that fails. Killed: a test failed; too long: one that began in time did
+not end for a minute more. Survived: all tests of the line passed; cut off: those passed that
+there was time for. The last two count as not noticed.
 
-`--again` tries once more those that survived before, where tests were added or have more seconds.
+`--again` tries once more those that were not noticed, where tests were added or have more seconds.
 
 `--checkout PATH` mutates another checkout; `--package` one of the packages alone, with the same
 mutants. `--keep FOLDER` keeps what was noted and done, and goes on from there. It needs the extra
@@ -43,12 +44,20 @@ from measuring import Report, Table
 HERE = Path(__file__).resolve().parents[1]
 PACKAGES = ("planner/cost", "planner/search", "solvers")
 """What is mutated."""
-FOLDERS = ("tests/cost", "tests/search", "tests/solvers", "tests/schedules", "tests/verification")
-"""The tests that should notice."""
+FOLDERS = (
+    "tests/cost", "tests/search", "tests/solvers", "tests/schedules", "tests/verification",
+    "tests/objectives", "tests/answers", "tests/cli/test_cli_infeasible.py",
+    "tests/cli/test_cli_pools.py", "tests/question/test_what_if.py",
+    "tests/network/test_protocols.py",
+)  # fmt: skip
+"""The tests that should notice: of the packages, of what says why there is no plan, of changes."""
 _FAILED = (1, 2, 4)
 """Exit statuses of pytest: tests failed, or could not be collected; 4 where they are named, all of
 which were there without a mutant."""
 _TOO_LONG = -signal.SIGXCPU
+NOTICED, LIVED = ("killed", "too long"), ("survived", "cut off")
+_ENDS = {0: "survived", covering.LEFT_OUT: "cut off", _TOO_LONG: "too long"}
+_OTHERS = 0.25  # of the seconds, for tests that were not seen to run a line
 _FIRST = 12  # tests that go alone: they kill most
 _GRACE_S = 60  # of the last test that begins: none takes as long without a mutant
 
@@ -144,12 +153,20 @@ class Bench:
         tests = sorted(found, key=lambda test: (own not in test, self.seconds[test], test))
         return tests or self._importing(mutant.module)
 
-    def folder(self, module: str) -> str:
-        """The folder of tests that lies as a module does, or as near to it as there is one."""
+    def others(self, module: str, tests: list[str]) -> list[str]:
+        """Other tests of the folder that lies as a module does, or as near to it as there is one.
+
+        A line whose result is kept for later is seen in the first test alone that needs it, so
+        that files with tests of the line go first.
+        """
         parts = module.removeprefix("planner/").split("/")[:-1]
         while not (self.copy / "tests" / Path(*parts)).is_dir():
             parts.pop()
-        return str(Path("tests", *parts))
+        within, files = f"{Path('tests', *parts)}/", {test.partition("::")[0] for test in tests}
+        found = {test for test in self.seconds if test.startswith(within)} - {*tests}
+        return sorted(
+            found, key=lambda test: (test.partition("::")[0] not in files, self.seconds[test], test)
+        )
 
     def _importing(self, module: str) -> list[str]:
         """Files of tests that name a module, where no test was seen to run a line of it."""
@@ -158,7 +175,7 @@ class Bench:
             rf"^\s*(?:from {re.escape(name)} import|import {re.escape(name)}\b)", re.M
         )
         found = [
-            path for folder in FOLDERS for path in sorted((self.copy / folder).rglob("test_*.py"))
+            path for folder in FOLDERS for path in _files(self.copy / folder)
             if named.search(path.read_text(encoding="utf-8"))
         ]  # fmt: skip
         return [str(path.relative_to(self.copy)) for path in found]
@@ -169,16 +186,26 @@ class Bench:
         path = self.copy / mutant.module
         original = path.read_text(encoding="utf-8")
         path.write_text(text, encoding="utf-8")
-        plugin = ("-p", "campaigns.covering", "--most-cpu-s", str(self.most_s))
-        status = 0
+        plugin = ("-x", "-p", "campaigns.covering", "--most-cpu-s")
+        of_line = [tests[:_FIRST], tests[_FIRST:]]  # to collect all takes seconds
+        found = "survived" if tests else "cut off"
         try:
-            # To collect all takes seconds.
-            for some in (tests[:_FIRST], tests[_FIRST:], [self.folder(mutant.module)]):
-                if some and not status:
-                    status = pytest_status(self.copy, some, self.most_s + _GRACE_S, *plugin)
+            for some in filter(None, [*of_line, self.others(mutant.module, tests)]):
+                most_s = self.most_s * (1 if some in of_line else _OTHERS)
+                words = (*plugin, str(most_s))
+                status = pytest_status(self.copy, some, most_s + _GRACE_S, *words)
+                end = _ENDS.get(status, "killed")
+                if end in NOTICED:
+                    return end
+                found = end if end == "cut off" and some in of_line else found
         finally:
             path.write_text(original, encoding="utf-8")
-        return {0: "survived", _TOO_LONG: "too long"}.get(status, "killed")
+        return found
+
+
+def _files(tests: Path) -> list[Path]:
+    """The files of tests in a folder, or one."""
+    return [tests] if tests.is_file() else sorted(tests.rglob("test_*.py"))
 
 
 def _of_statement(path: Path, line: int, by_line: dict[int, set[str]]) -> set[str]:
@@ -209,32 +236,37 @@ def pytest_status(copy: Path, tests: list[str], seconds: float, *plugin: str) ->
     environment.pop("PYTHONSAFEPATH", None)
     given = copy / "tests.txt"  # a line may be held by more tests than a command line holds
     given.write_text("\n".join(tests) + "\n", encoding="utf-8")
-    words = ("-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *plugin, f"@{given}")
+    words = ("-m", "pytest", "-q", "-n", "0", "--whole", "-p", "no:cacheprovider", *plugin,
+             f"@{given}")  # fmt: skip
     done = subprocess.run(
         (sys.executable, *words), cwd=copy, env=environment, preexec_fn=limited, check=False,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    if done.returncode > 0 and done.returncode not in _FAILED:
+    if done.returncode > 0 and done.returncode not in (*_FAILED, covering.LEFT_OUT):
         raise SystemExit(f"pytest ends with {done.returncode}, which is no outcome of tests")
     return done.returncode
 
 
 def bench(options: argparse.Namespace, folder: Path) -> Bench:
-    """A copy of the checkout in a folder, with the lines of its tests noted there once."""
+    """A copy of the checkout in a folder, with the lines noted of tests that are new there."""
     copy = folder / "copy"
     skipped = shutil.ignore_patterns(".git", "__pycache__", ".venv", "*.pyc")
     shutil.copytree(options.checkout, copy, ignore=skipped, dirs_exist_ok=True)
-    noted = [folder / name.replace("/", "-") for name in options.tests or FOLDERS]
-    for place, tests in zip(noted, options.tests or FOLDERS, strict=True):
-        if not (place / covering.SECONDS).is_file():
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
+    kept = [folder / name.replace("/", "-") for name in options.tests or FOLDERS]
+    for place, tests in zip(kept, options.tests or FOLDERS, strict=True):
+        place.mkdir(exist_ok=True)
+        files = covering.noted(place).files
+        found = [str(path.relative_to(copy)) for path in _files(copy / tests)]
+        new = [name for name in found if files.get(name) != covering.digest(copy / name)]
+        if new:
             plugin = ["-p", "campaigns.covering", "--covering", str(place)]
             plugin += [word for name in PACKAGES for word in ("--covers", str(copy / name))]
-            if pytest_status(copy, [tests], 6 * 3600, *plugin):
-                (place / covering.SECONDS).unlink(missing_ok=True)  # it is not whole
-                raise SystemExit(f"{tests} fails without a mutant")
-    return Bench(copy, *covering.lines(noted), most_s=options.seconds)
+            pytest_status(copy, new, 6 * 3600, *plugin)
+            if missing := [name for name in new if name not in covering.noted(place).files]:
+                raise SystemExit(f"{', '.join(missing)}: no test of it ran")
+            for test in covering.noted(place).failed:
+                print(f"left out, as it fails while lines are noted: {test}", file=sys.stderr)
+    return Bench(copy, *covering.lines(kept), most_s=options.seconds)
 
 
 def kept_rows(package: str, seed: int, kept: Path) -> list[dict[str, measuring.Cell]]:
@@ -260,7 +292,7 @@ def score(
     count = max(1, options.mutants // len(PACKAGES))
     for mutant, text in drawn(options.checkout, package, count, options.seed):
         name = json.dumps([options.seed, *asdict(mutant).values()])
-        if name not in done or (options.again and done[name] == "survived"):
+        if name not in done or (options.again and done[name] not in NOTICED):
             done[name] = tried.outcome(mutant, text)
             kept.write_text(json.dumps(done), encoding="utf-8")
         rows.append({
@@ -272,16 +304,13 @@ def score(
     return rows
 
 
-NOTICED = ("killed", "too long")
-
-
 def report(rows: dict[str, list[dict[str, measuring.Cell]]], options: argparse.Namespace) -> Report:
     """The score of each package and of all, and the mutants that lived."""
     scores: list[dict[str, measuring.Cell]] = []
     every = [row for found in rows.values() for row in found]
     for package, found in [*rows.items(), ("all", every)]:
         counts = {name: sum(row["outcome"] == name for row in found)
-                  for name in (*NOTICED, "survived")}  # fmt: skip
+                  for name in (*NOTICED, *LIVED)}  # fmt: skip
         noticed = sum(counts[name] for name in NOTICED)
         scores.append({"package": package, "mutants": len(found), **counts,
                        "score, %": 100 * noticed / max(1, len(found))})  # fmt: skip

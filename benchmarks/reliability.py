@@ -9,7 +9,7 @@
     python benchmarks/reliability.py surroundings
     python benchmarks/reliability.py security
     python benchmarks/reliability.py extremes --count 1000
-    python benchmarks/reliability.py same
+    python benchmarks/reliability.py same --python ../other/bin/python
     python benchmarks/reliability.py lasting --count 2000
     python benchmarks/reliability.py at-once --count 100
     python benchmarks/reliability.py licences
@@ -141,12 +141,12 @@ def _extremes(count: int, _seed: int, told: Told) -> Table:
     )
 
 
-def _same(_count: int, _seed: int, told: Told) -> Table:
+def _same(wanted: argparse.Namespace, told: Told) -> Table:
     questions = ", ".join(f"`{name}`" for name in same.QUESTIONS)
     return Table(
         title=f"Documents of {len(same.QUESTIONS)} commands ({questions}) against those of one "
         "process with hash seed 0, one thread and one worker; near: to 1e-12",
-        rows=_rows(same.campaign(told), "what differs"),
+        rows=_rows(same.campaign(told, pythons=wanted.python), "what differs"),
     )
 
 
@@ -175,21 +175,28 @@ def _licences(_count: int, _seed: int, told: Told) -> Table:
 PARTS: dict[str, Callable[[int, int, Told], Table]] = {
     "options": _options, "commands": _commands, "faults": _faults,
     "signals": _signals, "surroundings": _surroundings,
-    "security": _security, "extremes": _extremes, "same": _same, "lasting": _lasting,
+    "security": _security, "extremes": _extremes, "lasting": _lasting,
     "at-once": _at_once, "licences": _licences,
 }  # fmt: skip
 
-_OF_INPUTS = ("inputs", "readings")
+OTHERS: dict[str, Callable[[argparse.Namespace, Told], Table]] = {
+    "inputs": _inputs, "readings": _inputs, "same": _same,
+}  # fmt: skip
+"""Those that take other options."""
 
 
 def main() -> int:
     """Tries one part, prints its table, and returns whether something was wrong."""
     parser = measuring.parser(__doc__)
-    parser.add_argument("part", choices=(*_OF_INPUTS, *PARTS), help="what is tried")
+    parser.add_argument("part", choices=(*OTHERS, *PARTS), help="what is tried")
     parser.add_argument("--count", type=measuring.positive, default=100, help="how many cases")
     parser.add_argument("--seed", type=int, default=1, help="of the cases")
     parser.add_argument("--most-cpu-s", type=float, help="of inputs and readings: when it ends")
     parser.add_argument("--keep", type=Path, help="of them: a file of counts, to go on from")
+    parser.add_argument(
+        "--python", metavar="PATH", type=Path, action="append", default=[],
+        help="of the same answers: another Python that has what planner needs",
+    )  # fmt: skip
     parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
     wanted = parser.parse_args()
     wrong: list[str] = []
@@ -199,8 +206,8 @@ def main() -> int:
         print(f"wrong: {line[:2000]}", file=sys.stderr, flush=True)
 
     started = time.process_time()
-    if wanted.part in _OF_INPUTS:
-        table = _inputs(wanted, told)
+    if wanted.part in OTHERS:
+        table = OTHERS[wanted.part](wanted, told)
     else:
         table = PARTS[wanted.part](wanted.count, wanted.seed, told)
     report = Report(name="reliability", tables=[table])

@@ -3,6 +3,9 @@
 In CI, hypothesis draws the same examples every time. Garbage is collected more rarely than by
 default: a test process keeps all modules, and looking through them takes a twentieth of the time.
 A test that leaves a file in the checkout fails: it belongs into a temporary folder.
+
+A quick run, the default, takes some cases of what takes long, and leaves some tests out, unless one
+is asked for by its name (`support.quick`); `--whole` runs everything.
 """
 
 import gc
@@ -11,6 +14,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+from support import quick
 from support.checkout import Listing
 from support.outside import Outside, serving
 
@@ -22,9 +26,33 @@ gc.set_threshold(100_000, 20, 20)
 CHECKOUT = Listing()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How much runs."""
+    parser.addoption("--whole", action="store_true", help="run every case of every test")
+    parser.addoption("--write-seconds", action="store_true", help="write tests/seconds.csv")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Notes seconds where they are asked for, once for all workers."""
+    if config.getoption("write_seconds"):
+        config.pluginmanager.register(quick.Fixtures())
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(quick.Seconds(whole=config.getoption("whole")))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what a quick run does not take."""
+    if config.getoption("whole") or any("::" in one for one in config.args):
+        return
+    taken = quick.selected(items, quick.kept())
+    of_taken = set(taken)
+    if left := [one for one in items if one not in of_taken]:
+        config.hook.pytest_deselected(items=left)
+        items[:] = taken
+
+
 def pytest_collection_finish() -> None:
     """What the modules and the collected tests are made of stays to the end: no garbage there."""
-    gc.collect()
     gc.freeze()
 
 

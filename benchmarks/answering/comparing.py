@@ -57,7 +57,7 @@ class Comparison:
             return old, new
         plans = before.get("plan"), after.get("plan")
         equal = same(before.get("objective"), after.get("objective"))
-        if not equal or None in plans or plans[0] == plans[1]:
+        if not equal or None in plans or _alike(*plans):
             return old, new
         self._note(name, _joined(path, "answer.plan"), *plans)
         return _without_best(old), _without_best(new)
@@ -99,6 +99,15 @@ def _without_best(step: dict[str, Any]) -> dict[str, Any]:
     left_out = ("plan", "cost", "of_best")
     rest = {name: value for name, value in step["answer"].items() if name not in left_out}
     return {**step, "answer": rest}
+
+
+def _alike(old: Any, new: Any) -> bool:
+    """Whether two nested values are equal, as `same` has it."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_alike(old[key], new[key]) for key in old)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_alike, old, new))
+    return same(old, new)
 
 
 def _difference(name: str, path: str, old: Any, new: Any) -> Difference:

@@ -16,13 +16,13 @@ from planner.base.files import read_yaml
 
 _JOBS = (
     ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80"),
-    ("--model", "llama3-8b", "--hardware", "h100-sxm5-80"),
-    ("--model", "llama3-8b", "--hardware", "mi300x"),
-    ("--model", "llama2-7b", "--hardware", "tpu-v5p"),
-    ("--model", "mixtral-8x7b", "--hardware", "h200-sxm5-141"),
+    ("--model", "llama3.2-1b", "--hardware", "h100-sxm5-80"),
+    ("--model", "smollm2-360m", "--hardware", "mi300x"),
+    ("--model", "tinyllama-1.1b", "--hardware", "tpu-v5p"),
+    ("--model", "deepseek-v2-lite", "--hardware", "h200-sxm5-141"),
 )
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "--chips": ("8", "16", "32"), "--batch-tokens": ("256Ki", "512Ki", "1Mi", "288Ki"),
+    "--chips": ("4", "8", "16"), "--batch-tokens": ("32Ki", "64Ki", "128Ki", "72Ki"),
     "--axes": ("dp", "tp,dp", "fsdp,tp", "dp,pp", "tp,dp,pp", "fsdp"),
     "--objective": ("time", "energy", "edp", "memory"), "--seq-len": ("1024", "4Ki", "2048"),
     "--precision": ("bf16", "fp16", "fp8", "fp32"),
@@ -129,7 +129,7 @@ def _agreements(words: tuple[str, ...], plan: Path, answer: Any) -> Iterator[tup
             yield "what is exported and read back is the same plan", wrong
 
 
-_UNITS = {"256Ki": "262144", "512Ki": "0.5Mi", "1Mi": "1024Ki", "3e5": "300000", "4Ki": "4096",
+_UNITS = {"32Ki": "32768", "64Ki": "0.0625Mi", "128Ki": "131072", "4Ki": "4096",
           "60GB": "60000MB", "20GB": "2e10", "1MW": "1000kW", "3kW": "3000W", "500W": "0.5kW",
           "10%": "0.1", "1ms": "0.001s", "100": "100s", "1e11": "100e9"}  # fmt: skip
 

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from campaigns import samples
 from campaigns.inputs import FILES, FORMATS
 
 Told = Callable[[str], None]
+ROOT = Path(__file__).resolve().parents[2]
 _SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8")
 QUESTIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "solve": (("solve", "--model", "llama2-13b", "--chips", "64"),),
@@ -49,11 +50,13 @@ class Way:
         environment: Beside the usual.
         workers: Processes of a study.
         near: Whether numbers may differ in their last digits.
+        python: Another Python, with versions of the dependencies of its own.
     """
 
     environment: Mapping[str, str]
     workers: int = 1
     near: bool = False
+    python: Path | None = None
 
 
 WAYS: Mapping[str, tuple[Way, ...]] = {
@@ -85,11 +88,20 @@ class Count:
     faults: int = 0
 
 
-def campaign(told: Told, only: str = "") -> Iterator[tuple[str, Count]]:
-    """Every command in every way against the usual one; `only`: part of the names of commands."""
+def campaign(
+    told: Told, only: str = "", pythons: Sequence[Path] = ()
+) -> Iterator[tuple[str, Count]]:
+    """Every command in every way against the usual one.
+
+    Args:
+        told: Called with a line for each fault.
+        only: Part of the names of commands.
+        pythons: Others, in which everything that planner needs is installed.
+    """
+    others = {_versions(one): (Way(environment={}, near=True, python=one),) for one in pythons}
     questions = {name: words for name, words in QUESTIONS.items() if only in name}
     usual = {name: answered(words, Way(environment={})) for name, words in questions.items()}
-    for title, ways in WAYS.items():
+    for title, ways in {**WAYS, **others}.items():
         count = Count()
         for way in ways:
             for name, words in questions.items():
@@ -104,8 +116,20 @@ def campaign(told: Told, only: str = "") -> Iterator[tuple[str, Count]]:
                 else:
                     count.faults += 1
                     apart = different(kept, found, 0.0) or "the order of fields differs"
-                    told(f"{name}, {dict(way.environment)}, {way.workers} workers: {apart}")
+                    told(f"{name}, {title}, {dict(way.environment)}: {apart}")
         yield title, count
+
+
+def _versions(python: Path) -> str:
+    """Which Python it is, and the dependencies whose versions may change a number."""
+    names = ("numpy", "scipy", "ortools", "networkx", "pydantic")
+    text = f"""
+import platform
+from importlib.metadata import version
+print("Python", platform.python_version(), *(f", {{n}} {{version(n)}}" for n in {names}), sep=" ")
+"""
+    done = subprocess.run([python, "-c", text], capture_output=True, text=True, check=True)
+    return done.stdout.strip().replace(" ,", ",")
 
 
 def answered(commands: tuple[tuple[str, ...], ...], way: Way) -> Any:
@@ -119,10 +143,11 @@ def answered(commands: tuple[tuple[str, ...], ...], way: Way) -> Any:
                  "WORKERS": f"--workers={way.workers}"}  # fmt: skip
         done = None
         for words in commands:
-            path = os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))
+            here = sys.path if way.python is None else [ROOT]
+            path = os.pathsep.join(filter(None, map(os.path.abspath, here)))
             done = subprocess.run(
-                [sys.executable, "-m", "planner", *(files.get(word, word) for word in words),
-                 "--json"],
+                [way.python or sys.executable, "-m", "planner",
+                 *(files.get(word, word) for word in words), "--json"],
                 cwd=folder, env={**os.environ, **_USUAL, **way.environment, "PYTHONPATH": path},
                 capture_output=True, text=True, check=False, timeout=600,
             )  # fmt: skip

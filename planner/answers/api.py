@@ -97,8 +97,14 @@ def _evaluated(
     from planner.results.operation_clocks import SWITCHING_S  # noqa: PLC0415  (start-up)
     from planner.search.operations.clocks import clocks_per_operation  # noqa: PLC0415  (few ask)
 
-    clocks = clocks_per_operation(resolved.cost, found.result.plan, SWITCHING_S)
-    return replace(found, clocks=clocks)
+    plan, limited = found.result.plan, None
+    if request.max_power is not None:
+        from planner.search.operations.capped import under_power  # noqa: PLC0415  (few ask)
+
+        limit = request.max_power, request.power_boundary
+        limited = under_power(resolved.cost, plan, *limit, SWITCHING_S)
+    clocks = clocks_per_operation(resolved.cost, plan, SWITCHING_S)
+    return replace(found, clocks=replace(clocks, under_power=limited))
 
 
 def solve_request(

@@ -24,12 +24,14 @@ from planner.cli.launching import (
     with_launch,
 )
 from planner.cli.operation_clocks import (
+    LIMITED,
     AskedClocks,
     Clocks,
     Frequencies,
     SwitchingTime,
     asked_clocks,
     check_apart,
+    check_schedule,
     clocks_found,
 )
 from planner.cli.options import AsJson
@@ -69,6 +71,7 @@ FEW = {
 
 @with_launch
 @with_fields(*REPLACED, "runnable_in", *WHOLE_RUN, replacing=True)
+@with_fields(*LIMITED, said=LIMITED, into="limited")
 def evaluate(
     plan_file: PlanFile,
     *,
@@ -76,6 +79,7 @@ def evaluate(
     source: From = None,
     launched: dict[str, Any],
     asked: dict[str, Any],
+    limited: dict[str, Any],
     improve: Improve = False,
     clocks: Clocks = None,
     switching_time: SwitchingTime = None,
@@ -125,11 +129,11 @@ def evaluate(
     """
     launch = LaunchFlags(source=source, given=launched)
     check_improve(improve, launch, quiet=quiet)
-    wanted = asked_clocks(clocks, switching_time, frequencies)
+    wanted = asked_clocks(clocks, switching_time, frequencies, limited)
     files = _Files(plan=plan_file, plot=plot, trace=trace, output=output, clocks=wanted)
     _check_files(files, "the plan file" if source is None else "the file")
     sections = shown_sections(show, EVALUATE, quiet=quiet, as_json=as_json)
-    question = question_of(plan_file, row, launch, asked)
+    question = question_of(plan_file, row, launch, {**asked, **limited})
     result = _evaluated(question, files, quiet=as_json or quiet)
     if improve:
         result = with_improvements(result, question, launch, {**asked, **launch.job})
@@ -193,6 +197,7 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
         result = question.with_launch(evaluate_plan(resolved, plan, question.assumed))
     if files.clocks is not None:
         found = clocks_found(resolved, result.result.plan, files.clocks, quiet=quiet)
+        check_schedule(found, {"trace": files.trace, "frequencies": files.clocks.file})
         result = replace(result, clocks=found)
     write_all(_texts(result, resolved, files))
     return result

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,6 +47,15 @@ Frequencies = Annotated[
 ]
 
 
+LIMITED = {
+    "max_power": "With --clocks: what all may draw together at every moment, e.g. 40kW: the "
+    "shortest step that keeps to it, with clocks and pauses, and its bound.",
+    "power_boundary": "Where --max-power holds: chip, node, node_and_fabric or facility (PUE times "
+    "that).",
+}
+"""Fields of the question that limit power at every moment, with their help."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedClocks:
     """What is asked of clocks: seconds of a change, and the file; none where nothing is."""
@@ -54,14 +65,19 @@ class AskedClocks:
 
 
 def asked_clocks(
-    clocks: str | None, switching_time: str | None, frequencies: Path | None
+    clocks: str | None,
+    switching_time: str | None,
+    frequencies: Path | None,
+    limited: Mapping[str, Any],
 ) -> AskedClocks | None:
-    """What the flags ask for.
+    """What the flags ask for; `limited`: those of a limit on power.
 
     Raises:
         InputError: A value is none of those allowed, or a flag is there without the other.
     """
-    for name, value in (("switching-time", switching_time), ("frequencies", frequencies)):
+    named = {name.replace("_", "-"): value for name, value in limited.items()}
+    given = {"switching-time": switching_time, "frequencies": frequencies, **named}
+    for name, value in given.items():
         if value is not None and clocks is None:
             raise InputError(f"{name}: has no effect without --clocks {PER_OPERATION}; add it")
     if clocks is None:
@@ -98,6 +114,26 @@ def check_apart(file: Path, plan: Path) -> None:
         raise InputError(f"frequencies: {file} is the plan file that is read; name another")
 
 
+def check_schedule(found: OperationClocks | None, files: Mapping[str, Path | None]) -> None:
+    """Refuses files of a schedule where none keeps to the limit on power.
+
+    Args:
+        found: The clocks, where they were asked for.
+        files: By flag, those that show them.
+
+    Raises:
+        InputError: There is none.
+    """
+    if found is None or found.under_power is None or found.under_power.found is not None:
+        return
+    from planner.search.infeasible.numbers import rounded_up  # noqa: PLC0415  (not for --help)
+
+    least = f"{rounded_up(found.under_power.needed_w / 1e3)}kW"
+    for flag, path in files.items():
+        if path is not None:
+            raise InputError(f"{flag}: no schedule keeps to max-power; --max-power {least} has one")
+
+
 def clocks_found(
     resolved: Resolved, plan: Plan, asked: AskedClocks, *, quiet: bool
 ) -> OperationClocks:
@@ -113,5 +149,12 @@ def clocks_found(
         from planner.search.operations.frequencies import clock_mhz  # noqa: PLC0415
 
         clock_mhz(resolved.cost.chip, 1.0)
+    request, limited = resolved.request, None
+    if request.max_power is not None:
+        from planner.search.operations.capped import under_power  # noqa: PLC0415  (few ask)
+
+        limit = request.max_power, request.power_boundary
+        limited = under_power(resolved.cost, plan, *limit, asked.switching_s)
     with progress_bar(wanted=not quiet, verb="choosing") as progress:
-        return clocks_per_operation(resolved.cost, plan, asked.switching_s, progress)
+        found = clocks_per_operation(resolved.cost, plan, asked.switching_s, progress)
+    return replace(found, under_power=limited)

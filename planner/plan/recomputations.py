@@ -43,8 +43,12 @@ def modules_words(names: Iterable[str]) -> str:
     return "selective" if some == _CORE else "+".join(some) or "none"
 
 
-def recomputation(text: str) -> str:
+def recomputation(text: str, beside: tuple[str, ...] = ()) -> str:
     """A recomputation as it is kept, its modules in order and once.
+
+    Args:
+        text: As typed.
+        beside: What else may be typed there, for what is said of a mistake.
 
     Raises:
         InputError: It is none.
@@ -56,8 +60,14 @@ def recomputation(text: str) -> str:
         name = next((name for name in names if name not in MODULES), text)
         if name == _CORE[0]:
             raise InputError(f"recompute: {name} alone is selective")
+        if name in (*RECOMPUTES, *beside):
+            raise InputError(
+                f"recompute: {name} goes with nothing else; modules that go together: "
+                f"{', '.join(MODULES)}"
+            )
         raise InputError(
-            f"recompute: {not_one_of(name, (*RECOMPUTES, *MODULES))}; several go as mlp+moe_act"
+            f"recompute: {not_one_of(name, (*RECOMPUTES, *beside, *MODULES))}; "
+            "several go as mlp+moe_act"
         )
     return modules_words(names)
 
@@ -68,7 +78,9 @@ def recomputation_codes(text: str) -> frozenset[int]:
     Raises:
         InputError: It is none.
     """
-    return ALL_CODES if text == ANY else frozenset({RECOMPUTATIONS.index(recomputation(text))})
+    if text == ANY:
+        return ALL_CODES
+    return frozenset({RECOMPUTATIONS.index(recomputation(text, (ANY,)))})
 
 
 def has_modules(codes: IntArray) -> BoolArray:

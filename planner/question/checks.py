@@ -16,6 +16,7 @@ from planner.cost.context import CostModel
 from planner.cost.kernels.shapes import shapes_of
 from planner.frameworks.registry import FRAMEWORKS
 from planner.frameworks.rules import PLACEMENT, Rule, applicable, demands_of, nearest_divisors
+from planner.frameworks.rules.words import no_modules
 from planner.frameworks.targets import Target
 from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan, PlanTable
@@ -102,6 +103,8 @@ def placement_problems(
 def _of_field(model: CostModel, name: str, texts: tuple[str, ...]) -> Iterator[str]:
     """The rule that every value of a field breaks, if there is one."""
     fixed_values(name, texts)
+    if name == "recompute" and ANY in texts and (why := no_modules(model)):
+        yield f"fix: recompute {ANY}: {why}"
     broken = {text: _broken(model, name, text) for text in texts if text != ANY}
     if not all(broken.values()) or len(broken) < len({*texts}):  # of sets of modules every one
         broken = {text: broken[text] for text in broken if _names_modules(name, text)}

@@ -50,6 +50,92 @@ class ClockChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PausedClocks:
+    """Clocks and begins of all operations that keep to a limit on power at every moment.
+
+    Attributes:
+        step_time_s: Simulated.
+        energy_j: Of the step, all chips, nodes and fabric.
+        most_w: Drawn at most at a moment, where the limit holds.
+        bound_s: No clocks and pauses that keep to the limit take less.
+        pauses: Operations that begin later than what they wait for allows.
+        without_pauses_w: Drawn at most at a moment where all begin as soon as they may.
+        clocks: (pp, k) of the passes.
+        ends: (pp,) of the optimizers.
+        begin_s: (o,) of all operations.
+        begins: (pp, k) of the passes, of those side by side together.
+    """
+
+    step_time_s: float
+    energy_j: float
+    most_w: float
+    bound_s: float
+    pauses: int
+    without_pauses_w: float
+    clocks: FloatArray
+    ends: FloatArray
+    begin_s: FloatArray
+    begins: FloatArray
+
+    @property
+    def gap(self) -> float:
+        """How far below the step time the bound is, relative."""
+        return 1 - self.bound_s / self.step_time_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderPower:
+    """The shortest step under a limit on power at every moment, simulated.
+
+    Attributes:
+        limit_w, boundary: What is drawn at most, and where (`planner.base.vocabulary.BOUNDARIES`).
+        needed_w: No schedule keeps to less, and one keeps to it.
+        as_it_is_s, as_it_is_w: The plan with its own clocks: its seconds, and its most at a moment.
+        one_clock: The fastest clock of all chips, of those with levels, whose most is within the
+            limit, and its seconds; None: none.
+        found: What keeps to the limit; None: nothing does.
+        switching_s: Seconds of a change of the clock.
+    """
+
+    limit_w: float
+    boundary: str
+    needed_w: float
+    as_it_is_s: float
+    as_it_is_w: float
+    one_clock: tuple[float, float] | None
+    found: PausedClocks | None
+    switching_s: float
+
+    def to_dict(self, orders: Orders) -> dict[str, Any]:
+        """The record as JSON-ready data; passes as kind, micro-batch, chunk, clock and begin."""
+        clock, seconds = self.one_clock or (None, None)
+        data = {
+            "limit_w": self.limit_w,
+            "boundary": self.boundary,
+            "needed_w": self.needed_w,
+            "switching_s": self.switching_s,
+            "as_it_is": {"step_time_s": self.as_it_is_s, "most_w": self.as_it_is_w},
+            "one_clock": {"clock": clock, "step_time_s": seconds},
+            "found": None,
+        }
+        if self.found is None:
+            return data
+        names = ("step_time_s", "bound_s", "gap", "energy_j", "most_w", "pauses")
+        found = {name: getattr(self.found, name) for name in (*names, "without_pauses_w")}
+        stages = _passes(orders, self.found.clocks, self.found.begins)
+        return {**data, "found": {**found, "stages": stages}}
+
+
+def _passes(orders: Orders, *figures: FloatArray) -> list[list[list[Any]]]:
+    """Of each stage its passes: kind, micro-batch, chunk, and figures, (pp, k) each."""
+    tables = (orders.micro_batch, orders.chunk, *figures)
+    rows = zip(orders.kind.tolist(), *(one.tolist() for one in tables), strict=True)
+    return [
+        [[KINDS[kind], *rest] for kind, *rest in zip(*of_stage, strict=True)] for of_stage in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slower:
     """The least joules at a longer step; changes of the clock take no time.
 
@@ -88,6 +174,7 @@ class OperationClocks:
             they are worth it, else one per stage.
         ends: (pp,) of the optimizers.
         orders: The passes.
+        under_power: The step under a limit on power at every moment, where one was asked for.
     """
 
     operations: int
@@ -101,6 +188,7 @@ class OperationClocks:
     clocks: FloatArray
     ends: FloatArray
     orders: Orders
+    under_power: UnderPower | None = None
 
     @property
     def chosen(self) -> ClockChoice:
@@ -114,7 +202,7 @@ class OperationClocks:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data; passes as kind, micro-batch, chunk and clock."""
-        orders = self.orders
+        limited = self.under_power
         return {
             "operations": self.operations,
             "step_time_s": self.limit_s,
@@ -127,19 +215,8 @@ class OperationClocks:
             "switching_s": self.switching_s,
             "used": self.worth,
             "front": [one.to_dict() for one in self.front],
-            "stages": [
-                [
-                    [KINDS[kind], number, chunk, clock]
-                    for kind, number, chunk, clock in zip(*of_stage, strict=True)
-                ]
-                for of_stage in zip(
-                    orders.kind.tolist(),
-                    orders.micro_batch.tolist(),
-                    orders.chunk.tolist(),
-                    self.clocks.tolist(),
-                    strict=True,
-                )
-            ],
+            "stages": _passes(self.orders, self.clocks),
+            **({} if limited is None else {"under_power": limited.to_dict(self.orders)}),
         }
 
 

@@ -50,7 +50,7 @@ class Clock:
 
         Args:
             part: Source and destinations.
-            price: (steps, links) in the order of heads.
+            price: (steps, links) in the order of heads, above 0.
         """
         since = np.full(self.nodes, np.inf)
         since[part.source] = 0

@@ -105,9 +105,10 @@ def _by_stride(network: Network) -> list[Ring]:
 
 
 def _counts(network: Network, bound: int, found: int) -> list[int]:
-    """Numbers of rings to try, the largest first; beside even ones only the bound itself."""
-    even = [count for count in range(bound, found, -1) if count % 2 == 0]
-    return even if bound % 2 == 0 or bound <= found else [bound, *even]
+    """Numbers of rings to try, the largest first: the bound, even ones, and a single one."""
+    return [
+        count for count in range(bound, found, -1) if count in (bound, 1) or count % 2 == 0
+    ]  # fmt: skip
 
 
 def _packed(network: Network, count: int) -> list[Ring]:

@@ -13,7 +13,7 @@ This is the project time-cost tradeoff of Kelley (1961) over the convex hull of 
 HiGHS solves; Phillips and Dessouky (1977) crawl along the same curve by minimum cuts, as Lowtime
 does in fixed steps of time. The program is taken because it knows no step, takes groups, the price
 P of a second and lags, and proves its answer: the dual of any multipliers is a bound, and is
-computed here from those of HiGHS (`_Program.dual_bound`).
+computed here from those of HiGHS (`Program.dual_bound`).
 
 A group whose work is at one level needs no more; at two levels an operation changes its level once
 while it runs. `solvers.operations.rounding` makes whole levels of it, `solve_whole` proves the best
@@ -35,7 +35,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -180,26 +180,12 @@ def solve(graph: Operations, limit: float) -> Levels | None:
     Raises:
         RuntimeError: HiGHS fails.
     """
-    from scipy.optimize import linprog  # noqa: PLC0415  (slow)
-
-    program, graph = _Program(graph, limit), replace(graph, switches=None)
-    found = linprog(
-        program.price,
-        A_ub=-program.waits,
-        b_ub=-program.least,
-        A_eq=program.each,
-        b_eq=np.ones(graph.groups),
-        bounds=np.stack([np.zeros(len(program.most)), program.most], axis=1),
-        method="highs",
-    )
-    if found.status == _INFEASIBLE:
+    program, graph = Program(graph, limit), replace(graph, switches=None)
+    found = program.solved()
+    if found is None:
         return None
-    if found.status != 0:
-        raise RuntimeError(f"HiGHS ends with status {found.status}: {found.message}")
-    shares = np.clip(program.shares_in(found.x), 0.0, 1.0)
-    shares[shares < _NEAR] = 0.0
-    shares /= shares.sum(axis=1, keepdims=True)
-    return evaluated(graph, shares, program.dual_bound(-found.ineqlin.marginals))
+    values, multipliers = found
+    return evaluated(graph, program.mixed(values), program.dual_bound(multipliers))
 
 
 def solve_whole(
@@ -220,7 +206,7 @@ def solve_whole(
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow)
 
-    program = _Program(graph, limit)
+    program = Program(graph, limit)
     waits, each, rows = program.with_switches()
     free = waits.shape[1] - len(program.most)
     with _silence():
@@ -242,8 +228,18 @@ def solve_whole(
     return evaluated(graph, at_level(graph, level), bound)
 
 
-class _Program:
-    """The linear program of the module: shares, then begins, then the end."""
+class Program:
+    """The linear program of the module: shares, then begins, then the end.
+
+    Attributes:
+        graph: The operations.
+        count: Of shares.
+        columns: (n, k) of the shares of each operation.
+        price: (v,) of a variable.
+        waits, least: (r, v) and (r,) rows: what they weigh at least.
+        each: (g, v) shares that add up to 1.
+        most: (v,) that a variable is at most.
+    """
 
     def __init__(self, graph: Operations, limit: float) -> None:
         n, levels = graph.seconds.shape
@@ -276,6 +272,46 @@ class _Program:
     def shares_in(self, values: Floats) -> Floats:
         """(g, k) shares among the values of all variables."""
         return values[: self.count].reshape(self.graph.groups, -1)
+
+    def mixed(self, values: Floats) -> Floats:
+        """(g, k) shares among the values of all variables, those that are next to nothing 0."""
+        shares: Floats = np.clip(self.shares_in(values), 0.0, 1.0)
+        shares[shares < _NEAR] = 0.0
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def add(self, rows: Sequence[tuple[Ints, Floats, float]]) -> None:
+        """Further rows like `waits`: of each its columns, what they weigh, and that at least."""
+        from scipy.sparse import vstack  # noqa: PLC0415  (slow)
+
+        at = np.repeat(np.arange(len(rows)), [len(columns) for columns, _, _ in rows])
+        columns = np.concatenate([one for one, _, _ in rows])
+        weights = np.concatenate([one for _, one, _ in rows])
+        more = _table([(at, columns, weights)], (len(rows), len(self.most)))
+        self.waits = vstack([self.waits, more], format="csr")
+        self.least = np.append(self.least, [one for _, _, one in rows])
+
+    def solved(self) -> tuple[Floats, Floats] | None:
+        """Values of all variables and multipliers of `waits`; None: there are none.
+
+        Raises:
+            RuntimeError: HiGHS fails.
+        """
+        from scipy.optimize import linprog  # noqa: PLC0415  (slow)
+
+        found = linprog(
+            self.price,
+            A_ub=-self.waits,
+            b_ub=-self.least,
+            A_eq=self.each,
+            b_eq=np.ones(self.graph.groups),
+            bounds=np.stack([np.zeros(len(self.most)), self.most], axis=1),
+            method="highs",
+        )
+        if found.status == _INFEASIBLE:
+            return None
+        if found.status != 0:
+            raise RuntimeError(f"HiGHS ends with status {found.status}: {found.message}")
+        return found.x, -found.ineqlin.marginals
 
     def with_switches(self) -> tuple[Any, Any, Any]:
         """Waits, shares that add up, and what makes a change of the level one, with its columns."""

@@ -182,7 +182,6 @@ def test_threads_are_pinned_before_numpy_is_imported() -> None:
     assert not late
 
 
-@pytest.mark.slow
 @each(
     "name",
     [
@@ -230,7 +229,6 @@ def test_whole_commands_of_two_checkouts_are_paired() -> None:
     assert row["median ratio"] == pytest.approx((6 / 6 + 9 / 7) / 2)
 
 
-@pytest.mark.slow
 def test_uneven_pipelines_are_never_worse_than_uniform_ones() -> None:
     outcome = ran("uneven.py", "--quick", "--json")
     checked(outcome)
@@ -245,7 +243,6 @@ def test_uneven_pipelines_are_never_worse_than_uniform_ones() -> None:
         assert row["joint, MJ"] <= row["plan first, MJ"]
 
 
-@pytest.mark.slow
 def test_uneven_pipelines_are_written_between_their_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     marks = "<!-- begin: {0} -->\nold\n<!-- end: {0} -->\n"
@@ -257,7 +254,6 @@ def test_uneven_pipelines_are_written_between_their_marks(tmp_path: Path) -> Non
     assert written.endswith(marks.format("proofs"))
 
 
-@pytest.mark.slow
 def test_calibrating_with_some_runs_predicts_the_others() -> None:
     outcome = ran("calibration.py", "--sets", "simumax", "--counts", "3", "--draws", "2")
     assert outcome.returncode == 0, outcome.stderr
@@ -265,7 +261,6 @@ def test_calibrating_with_some_runs_predicts_the_others() -> None:
     assert float(after.removesuffix(" %")) < float(shipped.removesuffix(" %"))
 
 
-@pytest.mark.slow
 def test_fronts_with_and_without_bounds_are_compared() -> None:
     outcome = ran("gpt3_space.py", "--quick", "--exhaustive", "--json")
     checked(outcome)
@@ -275,7 +270,6 @@ def test_fronts_with_and_without_bounds_are_compared() -> None:
     assert row["candidates costed"] > 1_000_000
 
 
-@pytest.mark.slow
 def test_calculon_comparison_runs(tmp_path: Path) -> None:
     outcome = ran("peers.py", "--quick", "--calculon", str(stand_in(tmp_path)), "--json")
     checked(outcome)

@@ -51,6 +51,7 @@ def test_every_reader_is_tried() -> None:
     assert {*campaigns("inputs").readers()} == {*KINDS}
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files(kind: str, tmp_path: Path) -> None:
     """By the command that reads them, and by what reads them alone, which takes less."""
@@ -183,6 +184,7 @@ def test_what_differs_of_two_answers_is_found() -> None:
         assert different({"a": [1, 2.0]}, other), other
     found = campaigns("same").without_run({"a": {"seconds": 1, "b": [{"digest": 2, "c": 3}]}})
     assert found == {"a": {"b": [{"c": 3}]}}
+    assert campaigns("same")._versions(Path(sys.executable)).startswith("Python 3.")
 
 
 def test_questions_at_once() -> None:

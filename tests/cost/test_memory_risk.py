@@ -1,13 +1,16 @@
-"""The chance of running out of memory, and the rule about headroom."""
+"""The chance of running out of memory, the rule about headroom, and inputs that are gathered."""
 
 import math
 from dataclasses import replace
 from statistics import NormalDist
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from support.cases import each
 
 from planner.assumptions.software import FrameworkProfile
+from planner.cost.memory.memory import _gathered_inputs
 from planner.cost.memory.risk import (
     DOES_NOT_FIT,
     HEADROOM_SHARE,
@@ -93,3 +96,21 @@ def test_headroom() -> None:
 def test_every_figure_says_where_it_is_from(figure: Figure) -> None:
     assert figure.kind in ("derived", "assumed")
     assert min(len(figure.source), len(figure.note), len(figure.unit)) > 0
+
+
+@each(("rule", "shares"), [
+    ("always", {1: 1.0, 2: 1.0, 8: 1.0, 16: 1.0}), ("never", {1: 0.0, 2: 0.0, 8: 0.0, 16: 0.0}),
+    ("unknown", {1: 0.75, 2: 0.75, 8: 0.4, 16: 0.0}),
+])  # fmt: skip
+@each("buffers", [0.0, 4.0])
+def test_gathered_inputs_by_hand(rule: str, shares: dict[int, float], buffers: float) -> None:
+    """Ranks gather all of the hidden units but their own: 2 bytes are kept of a share of them."""
+    shapes: Any = SimpleNamespace(hidden=1024)
+    framework = replace(FRAMEWORKS["nanotron"], keeps_gathered=rule, gather_buffers=buffers)
+    plans = PlanTable.from_plans([Plan(tp=tp, pp=2, sequence_parallel=tp > 1) for tp in shares])
+    kept, once = _gathered_inputs(shapes, framework, plans)
+    for row, (tp, share) in enumerate(shares.items()):
+        whole = 1024 * (tp - 1) / tp
+        waits = whole * (buffers + 2 * (1 - share)) if buffers else 0.0
+        assert np.broadcast_to(kept, (4, 1))[row, 0] == 2 * share * whole
+        assert np.broadcast_to(once, (4, 1))[row, 0] == waits

@@ -6,12 +6,10 @@ import json
 import re
 from typing import Any
 
-import pytest
 from support.outside import ROOT, SOURCES, Outside
 
 JOB = ("--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", "16")
 PAGE = ROOT / "docs" / "extending" / "framework.md"
-pytestmark = pytest.mark.slow
 
 
 def step_time(document: Any) -> str:

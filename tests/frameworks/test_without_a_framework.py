@@ -77,7 +77,6 @@ def write_new(module: Path, text: str) -> None:
         old.unlink()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_rest_works_without_it(folder: str, packages: Path, tmp_path: Path) -> None:
     gone = sorted(names_of(folder) - ORDINARY)

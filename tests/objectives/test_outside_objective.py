@@ -12,7 +12,6 @@ from support.outside import ROOT, SOURCES, Outside
 JOB = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--seq-len", "2048")
 MINE = ("--objective", "ed2p")
 PAGE = ROOT / "docs" / "extending" / "objective.md"
-pytestmark = pytest.mark.slow
 
 
 def ed2p(plan: dict[str, Any]) -> float:

@@ -20,7 +20,6 @@ schema_version: 1
 job: {model: llama2-7b, hardware: dgx-h100-ndr, framework: late-nanotron, batch_tokens: 131072}
 plan: {mesh: {dp: 4, tp: 2, pp: 2}, schedule: SCHEDULE, split: by-cost, sharding: zero1}
 """
-pytestmark = pytest.mark.slow
 
 
 def kept(folder: Path, schedule: str) -> str:

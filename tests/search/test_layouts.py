@@ -15,6 +15,7 @@ import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
 from planner.frameworks.rules import applicable
+from planner.network.collectives import GroupCosts
 from planner.network.fabric import Torus
 from planner.plan import AXES, ORDERS, PlanTable
 from planner.plan.ranks import Layout
@@ -23,7 +24,7 @@ from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.oracle.oracle import mesh_problem
 from planner.search.placements import patterns as listed
-from planner.search.placements.layouts import torus_of
+from planner.search.placements.layouts import efficient, torus_of
 from planner.search.placements.patterns import layouts_of, patterns, unbeaten
 from planner.search.uniform.bounds import PartialPlanBounds
 from planner.search.uniform.candidates import Candidates
@@ -295,3 +296,31 @@ def test_gaps_of_groups_by_hand(
     groups = [*listed._GROUPS, ("pp",)]
     found = listed._gaps(every, 8, closed, 1, 1)[row, groups.index((group,))]
     assert found == gap
+
+
+@each(("group", "used"), [
+    ("tp", ("gather_s", "reduce_s")), ("dp", ("gather_s", "reduce_s")),
+    ("fsdp", ("gather_s", "reduce_s")), ("cp", ("gather_s", "exchange_s")),
+    ("ep", ("exchange_s",)), ("pp", ("send_s",)),
+])  # fmt: skip
+def test_a_layout_that_is_better_in_any_cost_that_a_group_uses_is_kept(
+    group: str, used: tuple[str, ...]
+) -> None:
+    """Which costs those are, its collectives say: they take less where one of them is less."""
+    usual = np.ones((18, 2))
+
+    def seconds(features: np.ndarray) -> list[float]:
+        costs = GroupCosts(features, levels=1)
+        return [float(getattr(costs, name)(np.array([8.0]))[0]) for name in used]
+
+    def less(*of_layout: int) -> np.ndarray:
+        features = usual.copy()
+        features[of_layout, range(len(of_layout))] = 0.5
+        return features
+
+    first, *others = [row for row in range(2, 15) if seconds(less(row)) != seconds(usual)]
+    mesh = np.zeros(2, dtype=np.int64)
+    for row in set(range(2, 15)) - {first}:
+        costs = {group: GroupCosts(less(row, first), levels=1)}
+        kept = efficient(mesh, {group: np.arange(2)}, costs)
+        assert kept.tolist() == ([0, 1] if row in others else [1]), row

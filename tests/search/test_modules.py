@@ -210,6 +210,8 @@ def test_the_integer_program_finds_the_same() -> None:
     [
         ({"fix": {"recompute": ["none", "mla_up_proj"]}}, "has no mla_up_proj apart"),
         ({"fix": {"recompute": ["mlp"]}, "framework": "torchtitan"}, "cannot be told modules"),
+        ({"fix": {"recompute": ["any"]}, "framework": "torchtitan"}, "cannot be told modules"),
+        ({"fix": {"recompute": ["full+mlp"]}}, "full goes with nothing else"),
         ({"fix": {"recompute": ["mlp"]}, "framework": "hai-llm"}, "cannot be told modules"),
         (
             {"fix": {"recompute": ["mlp"]}, "framework": "megatron", "job": "lora"},

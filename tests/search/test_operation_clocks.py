@@ -11,6 +11,7 @@ from support.jobs import cost_model, dense_model
 
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
+from planner.cost.energy.meter import meter_of
 from planner.cost.evaluate import evaluate_totals
 from planner.cost.timeline import timeline_of
 from planner.cost.timeline.trace import chrome_trace
@@ -19,11 +20,13 @@ from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.operation_clocks import OperationClocks
 from planner.search.operations import clocks
+from planner.search.operations.capped import under_power
 from planner.search.operations.clocks import clocks_per_operation
 from planner.search.operations.frequencies import frequency_plan
 from planner.search.operations.graph import step_operations
 from planner.search.operations.timeline import clocked_timeline
 from planner.search.uneven.clocks import explicit_plan, with_stage_clocks
+from solvers.operations import shortest
 from solvers.operations.program import at_level, evaluated
 
 PLAN = Plan(pp=4, micro_batch=1, sharding="ddp")
@@ -179,3 +182,39 @@ def test_what_has_no_clocks_is_refused(fields: dict[str, str], words: str) -> No
     asked = {"model": "llama3-8b", "chips": 8, "batch_tokens": 2**18, **fields}
     with pytest.raises(InputError, match=words):
         step_operations(resolve(request_from(asked)).cost, Plan(pp=8, micro_batch=1))
+
+
+@pytest.mark.parametrize("boundary", ["chip", "facility"])
+def test_under_a_limit_the_draw_is_that_of_the_operations_drawn(
+    boundary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the timeline with its pauses, at every begin, by the powers of the graph."""
+    monkeypatch.setattr(shortest, "_WORK", 10_000)
+    job, plan = short(), Plan(pp=2, micro_batch=1, sharding="ddp")
+    free = under_power(job, plan, 1.0, boundary, 0.0)
+    assert free.found is None
+    limit_w = 0.5 * free.needed_w + 0.5 * free.as_it_is_w
+    limited = under_power(job, plan, limit_w, boundary, 0.0)
+    found = limited.found
+    assert found is not None
+    clocked = replace(answer(), under_power=limited)
+    drawn, steps = clocked_timeline(job, plan, clocked), step_operations(job, plan)
+    assert drawn.makespan_s == pytest.approx(found.step_time_s)
+    meter, graph = meter_of(job, boundary, plan.chips), steps.graph
+    passes = drawn.micro_batch >= 0
+    level = np.abs(found.clocks[..., None] - steps.clocks).argmin(axis=-1)
+    most = 0.0
+    for moment in drawn.start_s[passes]:
+        watts = graph.per_second
+        for stage in range(plan.pp):
+            own = np.flatnonzero(drawn.of_stage(stage) & passes)
+            inside = (drawn.start_s[own] <= moment) & (drawn.end_s[own] > moment + 1e-12)
+            for at in np.flatnonzero(inside).tolist():
+                one, k = steps.of_pass[stage, at], level[stage, at]
+                watts += graph.cost[one, k] / graph.seconds[one, k]
+        most = max(most, meter.shown_w(watts))
+    assert most <= limit_w * (1 + 1e-8)
+    assert most == pytest.approx(found.most_w, rel=1e-6) or most < found.most_w
+    assert limited.as_it_is_s <= found.bound_s * (1 + 1e-9)
+    with pytest.raises(InputError, match="cannot change the step"):
+        under_power(job, plan, limited.as_it_is_w * 1.001, boundary, 0.0)

@@ -123,7 +123,6 @@ def check_counts(found: Found) -> None:
         assert counts.get("considered", 0) == others, stage
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_front_is_that_of_all_plans_that_pass(part: int) -> None:
     there = [check(seed) for seed in range(part, 200, PARTS)]

@@ -13,7 +13,7 @@ from solvers.operations.chains import Chains
 from solvers.operations.program import (
     TOLERANCE,
     Operations,
-    _Program,
+    Program,
     at_level,
     evaluated,
     solve,
@@ -142,7 +142,7 @@ def test_any_multipliers_bound_and_wrong_ones_bound_less() -> None:
     limit = 1.05 * min(one.end for one in every(graph))
     least = min(one.cost for one in every(graph) if one.end <= limit)
 
-    program = _Program(graph, limit)
+    program = Program(graph, limit)
     rng = np.random.default_rng(0)
     for _ in range(50):
         assert program.dual_bound(rng.normal(0.0, 2.0, len(program.least))) <= least

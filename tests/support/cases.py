@@ -1,4 +1,7 @@
-"""Many cases of one rule in one test, which names every case that fails and prints their number."""
+"""Many cases of one rule in one test, which names every case that fails and prints their number.
+
+A quick run takes some of them: `support.quick`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
 from itertools import product
+from math import prod
 from typing import Any
 
 import pytest
+
+from support.quick import spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,9 @@ def _test(check: Any, cases: tuple[_Cases, ...]) -> Any:
 
     def test(**fixtures: Any) -> None:
         failed, skipped, count = [], [], 0
-        for count, parts in enumerate(product(*cases), start=1):
+        every = list(product(*cases))
+        most = getattr(test, "most", len(every))
+        for count, parts in enumerate(spread(every, most), start=1):
             case = {name: value for part in parts for name, value in part.items()}
             if "tmp_path" in fixtures:
                 case["tmp_path"] = fixtures["tmp_path"] / f"case-{count}"
@@ -58,7 +66,8 @@ def _test(check: Any, cases: tuple[_Cases, ...]) -> Any:
             except (Exception, pytest.fail.Exception) as error:
                 error.add_note(", ".join(f"{k}={v!r}"[:200] for k, v in case.items()))
                 failed.append(error)
-        print(f"{count} cases" + f", {len(skipped)} of them skipped" * bool(skipped))
+        of_all = f" of {len(every)}" * (count < len(every))
+        print(f"{count} cases{of_all}" + f", {len(skipped)} of them skipped" * bool(skipped))
         assert count, "no cases"
         if failed:
             raise BaseExceptionGroup(f"{len(failed)} of {count} cases fail", failed)
@@ -72,4 +81,5 @@ def _test(check: Any, cases: tuple[_Cases, ...]) -> Any:
     fixtures = [one.replace(kind=one.KEYWORD_ONLY) for one in wanted if one.name not in given]
     test.__signature__ = inspect.Signature(fixtures)  # type: ignore[attr-defined]
     test.check, test.cases = check, cases  # type: ignore[attr-defined]
+    test.combinations = prod(len(part.values) for part in cases)  # type: ignore[attr-defined]
     return test

@@ -41,22 +41,34 @@ def lacks(model: CostModel, what: str, value: str, has: Iterable[str]) -> str:
     return f"{called(model)} has no {what} {value!r}; it has {', '.join(has)}"
 
 
+def no_modules(model: CostModel) -> str:
+    """Why no module recomputes apart under a question, in one sentence; empty where some may."""
+    if not model.framework.recompute_modules:
+        return (
+            f"{called(model)} cannot be told modules; what it selects by itself is selective; "
+            "allowed: none, selective, full"
+        )
+    if not model.job.trains_all:
+        return "modules recompute where all weights are trained; allowed: none, full"
+    if not model.module_sets:
+        return (
+            f"{model.job.model.name} has no modules that recompute apart; "
+            "allowed: none, selective, full"
+        )
+    return ""
+
+
 def modules_lacking(model: CostModel, plan: Plan) -> str:
     """Which modules of a recomputation cannot recompute apart, in one sentence."""
     start, has = f"recompute {plan.recompute}:", model.modules
-    if not model.framework.recompute_modules:
-        return (
-            f"{start} {called(model)} cannot be told modules; what it selects by itself is "
-            "selective; allowed: none, selective, full"
-        )
-    if not model.job.trains_all:
-        return f"{start} modules recompute where all weights are trained; allowed: none, full"
+    if why := no_modules(model):
+        return f"{start} {why}"
     lacks = [one for one in modules_of(plan.recompute) if one not in has]
-    if "shared_experts" in lacks and model.shapes.shared_width and has:
+    if "shared_experts" in lacks and model.shapes.shared_width:
         why = "shared experts run beside the exchange of the others, and cannot"
     else:
         why = f"{model.job.model.name} has no {' and no '.join(lacks)} apart"
-    return f"{start} {why}; allowed: {', '.join(has) or 'none, selective, full'}"
+    return f"{start} {why}; allowed: {', '.join(has)}"
 
 
 def micro_batches(model: CostModel, plan: Plan) -> float:

@@ -5,12 +5,22 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.text import Text
 
-from planner.base.units import plain, plural, show_joules, show_percent, show_seconds
+from planner.base.units import (
+    plain,
+    plural,
+    show_joules,
+    show_percent,
+    show_seconds,
+    show_watts,
+)
+from planner.cost.energy.boundaries import MEASURED
 from planner.report.tables.tables import section, table
-from planner.results.operation_clocks import WORTH, OperationClocks
+from planner.results.operation_clocks import WORTH, OperationClocks, PausedClocks, UnderPower
+from planner.search.infeasible.numbers import rounded_up
 
 _HEADER = ("a change takes", "energy", "saved", "at most", "changes")
 _ROUNDING = 1e-6
+_POWER = ("clocks", "step time", "at most")
 _FRONT = ("step time", "per stage", "per operation", "mixed", "bound")
 
 
@@ -22,9 +32,62 @@ def clocks_lines(found: OperationClocks) -> list[str]:
         f"best clock per stage in the same {show_seconds(found.limit_s)}, if a change of the clock "
         f"takes {show_seconds(found.switching_s)}"
     )
-    if found.worth:
-        return [what]
-    return [f"{what}: under {show_percent(WORTH)}, so they stay per stage"]
+    if not found.worth:
+        what += f": under {show_percent(WORTH)}, so they stay per stage"
+    limited = found.under_power
+    return [what] if limited is None else [what, _power_line(limited)]
+
+
+def _power_line(limited: UnderPower) -> str:
+    """The step under a limit on power at every moment, or why there is none."""
+    within = f"at every moment at most {show_watts(limited.limit_w)} {MEASURED[limited.boundary]}"
+    if limited.found is None:
+        return (
+            f"{within}: no schedule fits (proved), one pass alone beside waiting chips draws more "
+            f"at every clock; --max-power {_rounded_up(limited.needed_w)} has one"
+        )
+    step = f"{show_seconds(limited.found.step_time_s)} a step with clocks and pauses"
+    return f"{within}: {step}, {_proved(limited.found)}"
+
+
+def _proved(found: PausedClocks) -> str:
+    """How near the bound is."""
+    if found.gap < _ROUNDING:
+        return "no clocks and pauses take less (proved)"
+    return (
+        f"none take less than {show_seconds(found.bound_s)} (proved, {show_percent(found.gap)} "
+        "below)"
+    )
+
+
+def _rounded_up(watts: float) -> str:
+    """A limit that is no less, as a flag takes it."""
+    return f"{rounded_up(watts / 1e3)}kW"
+
+
+def _power_view(limited: UnderPower) -> RenderableType:
+    """The plan as it is, at one clock, and with clocks and pauses, under a limit on power."""
+    found, rows = limited.found, []
+    as_it_is = show_seconds(limited.as_it_is_s), show_watts(limited.as_it_is_w)
+    rows.append(("as it is, without the limit", *as_it_is))
+    if limited.one_clock is not None:
+        clock, seconds = limited.one_clock
+        rows.append((f"one clock for all, {plain(clock)}", show_seconds(seconds), ""))
+    line = _power_line(limited)
+    words = [Text(f"{line[:1].upper()}{line[1:]}.")]
+    if found is not None:
+        rows.append((
+            f"a clock for each, {plural(found.pauses, 'pause')}",
+            show_seconds(found.step_time_s), show_watts(found.most_w),
+        ))  # fmt: skip
+        rows.append(("no schedule takes less than", show_seconds(found.bound_s), ""))
+        without = (
+            f"{show_joules(found.energy_j)} a step; without the pauses "
+            f"{show_watts(found.without_pauses_w)} at most."
+        )
+        words.append(Text(without))
+    title = "Under a limit on power at every moment, simulated"
+    return section(title, *words, table(_POWER, rows, right=_POWER[1:]))
 
 
 def clocks_view(found: OperationClocks) -> list[RenderableType]:
@@ -63,4 +126,5 @@ def clocks_view(found: OperationClocks) -> list[RenderableType]:
             table(_HEADER, rows, right=_HEADER),
         ),
         section(fronts, table(_FRONT, points, right=_FRONT)),
+        *([] if found.under_power is None else [_power_view(found.under_power)]),
     ]  # fmt: skip

@@ -45,9 +45,17 @@ def frequency_plan(found: OperationClocks, chip: Chip, about: str) -> str:
     Raises:
         InputError: The record of the chip has no clock in Hz.
     """
-    orders = found.orders
+    orders, clocks_of, paused = found.orders, found.clocks, None
+    if found.under_power is not None:
+        paused = found.under_power.found
+    if paused is not None:
+        clocks_of = paused.clocks
+        about += (
+            f"\n# Passes that pause: {paused.pauses}; this format cannot say it. Drawn at most: "
+            f"{paused.most_w:.6g} W with pauses, {paused.without_pauses_w:.6g} W without."
+        )
     rows = []
-    for kinds, clocks in zip(orders.kind.tolist(), found.clocks.tolist(), strict=True):
+    for kinds, clocks in zip(orders.kind.tolist(), clocks_of.tolist(), strict=True):
         names = [INSTRUCTIONS[kind] for kind in kinds]
         rows.append([
             (name, clock_mhz(chip, clock)) for name, clock in zip(names, clocks, strict=True)

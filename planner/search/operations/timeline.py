@@ -19,17 +19,25 @@ from solvers.operations.program import Levels, at_level, evaluated
 def clocked_timeline(model: CostModel, plan: Plan, clocks: OperationClocks) -> Timeline:
     """The step of a plan at clocks of its operations; changes of the clock take what was asked.
 
+    Under a limit on power the clocks are those that keep to it, with their pauses.
+
     Args:
         model: Its cost model.
         plan: The plan, of which `clocks` are.
         clocks: Those of all passes and optimizers.
     """
     steps = step_operations(model, plan)
+    paused = None if clocks.under_power is None else clocks.under_power.found
+    chosen = clocks if paused is None else paused
     level = np.zeros(len(steps.stage), dtype=np.intp)
-    for of, own in ((steps.of_pass, clocks.clocks), (steps.optimizers, clocks.ends)):
+    for of, own in ((steps.of_pass, chosen.clocks), (steps.optimizers, chosen.ends)):
         level[of] = np.abs(own[..., None] - steps.clocks).argmin(axis=-1)
-    graph = steps.with_switches(clocks.switching_s if clocks.worth else 0.0)
-    return _timed(timeline_of(model, plan), steps, evaluated(graph, at_level(graph, level)), level)
+    switching_s = clocks.switching_s if clocks.worth or paused is not None else 0.0
+    graph = steps.with_switches(switching_s)
+    found = evaluated(graph, at_level(graph, level))
+    if paused is not None:
+        found = replace(found, begin=paused.begin_s, end=paused.step_time_s)
+    return _timed(timeline_of(model, plan), steps, found, level)
 
 
 def _timed(plain: Timeline, steps: StepOperations, found: Levels, level: IntArray) -> Timeline:

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import BoolArray, FloatArray, IntArray, ranges, repeated
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct, ranges, repeated
 from planner.cost.context import CostModel
 from planner.frameworks.rules import Demand, Rule, applicable, demands_of, freedom_of
 from planner.network.collectives import GroupCosts
@@ -136,7 +136,8 @@ class Rows:
     def logical_meshes(self) -> set[tuple[int, ...]]:
         """The combinations of tp, cp and pp."""
         axes = [getattr(self.plans, name) for name in ("tp", "cp", "pp")]
-        return {tuple(row) for row in np.unique(np.stack(axes, axis=1), axis=0).tolist()}
+        first, _ = distinct(axes)
+        return set(zip(*(axis[first].tolist() for axis in axes), strict=True))
 
 
 def given_runs(sizes: tuple[int, ...] | None, devices: int, layers: int) -> BoolArray:

@@ -107,7 +107,12 @@ def test_shrinking_is_that_of_a_simulated_run(
     pace = Pace(chips=chips, step_time_s=2.0, steps=1e9, saved=saved)
     upkeep = replace(UPKEEP, while_down=while_down)
     known = shrinking(THETA_S, pace, replace(upkeep, spares=spares), run)
-    assert float(known.work) + sum(known.parts().values()) == pytest.approx(1.0, rel=1e-9)
+    slowed = replace(upkeep, spares=spares, straggler_loss=0.1, maintenance=0.05)
+    slow = shrinking(THETA_S, pace, slowed, run)
+    for shares_found in (known, slow):
+        every = float(shares_found.work) + sum(shares_found.parts().values())
+        assert every == pytest.approx(1.0, rel=1e-9)
+    assert float(slow.stragglers / slow.work) == pytest.approx(1 / 9, rel=1e-9)
     alone = goodput(THETA_S, replace(pace, chips=run.chips, step_time_s=run.step_time_s), upkeep)
     assert known.steps_between == alone.steps_between[0] != alone.steps_between[-1]
     assert known.store_every == alone.store_every[0]

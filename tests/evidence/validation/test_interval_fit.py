@@ -211,7 +211,6 @@ def found() -> list[Outcome]:
     return page.outcomes()
 
 
-@pytest.mark.slow
 def test_the_shipped_section_is_what_the_data_give(found: list[Outcome]) -> None:
     shipped = load_calibration().values
     fitted = {f"intervals.{entry.path}": entry.value for entry in fit_intervals(found)}
@@ -220,7 +219,6 @@ def test_the_shipped_section_is_what_the_data_give(found: list[Outcome]) -> None
         assert shipped[path] == float(f"{value:.4g}"), path
 
 
-@pytest.mark.slow
 def test_the_test_split_is_covered_as_often_as_it_says(found: list[Outcome]) -> None:
     """Rows weigh as in the quantiles: by their number one source of 202 would decide."""
     covered = {one.name: one for one in page.coverage(found)}
@@ -232,7 +230,6 @@ def test_the_test_split_is_covered_as_often_as_it_says(found: list[Outcome]) -> 
     assert 0.72 <= gold.left_out <= 0.88
 
 
-@pytest.mark.slow
 def test_experts_are_covered_as_often_as_it_says(found: list[Outcome]) -> None:
     """Of 32 rows one is 3 %: no more can be told than a binomial test does."""
     rows = [o for o in found if o.split == "test" and o.source.startswith("mbridge")]

@@ -3,7 +3,6 @@
 import os
 from itertools import product
 
-import pytest
 from support.cases import each
 
 from frameworks.export.cases import CASES
@@ -71,7 +70,6 @@ def written(cost: CostModel, target: Target) -> int:
     return len(plans)
 
 
-@pytest.mark.slow
 @each("name", TARGETS)
 def test_whatever_is_found_is_written(name: str) -> None:
     target, some = TARGETS[name], 0

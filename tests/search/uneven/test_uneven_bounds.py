@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.jobs import cost_model, dense_model, random_chips, random_cost_model
+from support.jobs import cost_model, dense_model, moe_model, random_chips, random_cost_model
 from support.uneven import device_of, first_chunks_first, random_sizes
 
 from models_db import load_model
@@ -19,7 +19,7 @@ from planner.question.options import SpaceOptions
 from planner.search.deadline import Deadline
 from planner.search.driver import Driver
 from planner.search.limits import Limits
-from planner.search.uneven.bounds.memory import second_bound
+from planner.search.uneven.bounds.memory import second_bound, stage_memory_of
 from planner.search.uneven.bounds.time import first_bound, partial_plan_lower, row_forms
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
@@ -176,3 +176,16 @@ def test_shortage_names_stage_and_bytes() -> None:
     more = Limits(memory_bytes=missing.needed_bytes)
     assert best_time(model, options, more, 32).status is Status.OPTIMAL
     assert shortage(model, options, more, 32) is None
+
+
+def test_a_layer_of_any_kind_keeps_at_least_what_is_said_of_the_first() -> None:
+    """Of models with two kinds of layers the lighter one counts, in its lightest recomputation."""
+    model = cost_model(moe_model(6, 4), "dgx-h100-ndr", global_batch=16)
+    rows = cross_rows(model, uneven_partial_plans(model, (16,), OPTIONS), OPTIONS)
+    dense, experts = (stage_memory_of(model, rows, kind) for kind in range(2))
+    first_mode = np.argmax(rows.modes == 0, axis=1)
+    for own, other in ((dense, experts), (experts, dense)):
+        alone = np.take_along_axis(own.kept, first_mode[:, None], axis=1)[:, 0]
+        least = np.minimum(alone, other.kept.min(axis=1))
+        np.testing.assert_allclose(own.first, least, rtol=1e-12)
+    assert (dense.first < dense.kept[:, 0]).all()

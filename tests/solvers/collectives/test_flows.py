@@ -15,6 +15,7 @@ from collective_networks import (
 from second_formulation import total_rounds
 from support.cases import each
 
+from solvers.collectives.clock import OutOfTime
 from solvers.collectives.cuts import Cut, check_cut
 from solvers.collectives.distances import least_steps
 from solvers.collectives.flows import LoadBound, load_bound
@@ -108,11 +109,26 @@ def test_what_is_too_large_has_its_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.load, found.exact) == (Fraction(7, 6), False)
 
 
-def test_out_of_time_the_cut_stands_in() -> None:
-    goal = goal_of("allgather", 32, 1)
-    found = load_bound(dgx1(4), goal, 5, time_limit_s=0.01)
+@each("ended", ["keep_time", "expand", "check_prices"])
+def test_out_of_time_the_cut_stands_in(ended: str) -> None:
+    goal = goal_of("allgather", 8, 1)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(f"solvers.collectives.flows.{ended}", _out_of_time)
+        found = load_bound(dgx1(), goal, 2)
     assert isinstance(found.certificate, Cut)
-    assert (found.load, found.exact) == (3, False)
+    assert (found.load, found.exact) == (Fraction(7, 6), False)
+
+
+def _out_of_time(*_of_them: object, **_named: object) -> None:
+    """As the clock does where there is no time left, wherever a search looks at it."""
+    raise OutOfTime
+
+
+def test_without_time_a_bound_is_a_cut_at_once() -> None:
+    found = load_bound(dgx1(), goal_of("allgather", 8, 1), 2, time_limit_s=0.0)
+    assert isinstance(found.certificate, Cut)
+    assert 0 < found.load <= Fraction(7, 6)
+    assert not found.exact
 
 
 def test_groups_of_nodes_at_once() -> None:

@@ -48,7 +48,6 @@ def in_quanta(joint: JointProblem, found: Everything) -> Any:
     return np.stack([time, energy], axis=1)[found.allowed]
 
 
-@pytest.mark.slow
 @each("block", range(10))
 def test_optima_of_random_questions(block: int) -> None:
     for seed in range(block * 30, block * 30 + 30):
@@ -71,7 +70,6 @@ def test_optima_of_random_questions(block: int) -> None:
             assert best.value(objective) == pytest.approx(points[:, column].min(), rel=2e-5), seed
 
 
-@pytest.mark.slow
 @each("block", range(6))
 def test_fronts_of_random_questions(block: int) -> None:
     for seed in range(1000 + block * 10, 1010 + block * 10):
@@ -89,7 +87,6 @@ def test_fronts_of_random_questions(block: int) -> None:
             assert any(near), seed
 
 
-@pytest.mark.slow
 @each("block", range(4))
 def test_what_budgets_cost_and_what_frees_a_plan(block: int) -> None:
     seen = set()

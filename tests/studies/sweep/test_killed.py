@@ -14,7 +14,6 @@ from planner.answers import sweeping
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "sweeping.py"
 
 
-@pytest.mark.slow
 def test_a_study_survives_its_workers_and_itself() -> None:
     """Every point once, the same as alone, and no process left."""
     command = [sys.executable, str(BENCHMARK), "kills", "--points", "500", "--kills", "5", "--idle",
@@ -46,7 +45,6 @@ def test_answers_go_through_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert answer.read == 2
 
 
-@pytest.mark.slow
 def test_a_client_of_the_user_solves_as_one_call_does(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     job: Any = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "clocks": False}
