@@ -9,7 +9,8 @@
     python benchmarks/reliability.py surroundings
     python benchmarks/reliability.py security
     python benchmarks/reliability.py extremes --count 1000
-    python benchmarks/reliability.py same --python ../other/bin/python
+    python benchmarks/reliability.py same
+    python benchmarks/reliability.py versions --python ../other/bin/python
     python benchmarks/reliability.py lasting --count 2000
     python benchmarks/reliability.py at-once --count 100
     python benchmarks/reliability.py licences
@@ -141,12 +142,20 @@ def _extremes(count: int, _seed: int, told: Told) -> Table:
     )
 
 
-def _same(wanted: argparse.Namespace, told: Told) -> Table:
+def _same(_count: int, _seed: int, told: Told) -> Table:
     questions = ", ".join(f"`{name}`" for name in same.QUESTIONS)
     return Table(
         title=f"Documents of {len(same.QUESTIONS)} commands ({questions}) against those of one "
         "process with hash seed 0, one thread and one worker; near: to 1e-12",
-        rows=_rows(same.campaign(told, pythons=wanted.python), "what differs"),
+        rows=_rows(same.campaign(told), "what differs"),
+    )
+
+
+def _versions(wanted: argparse.Namespace, told: Told) -> Table:
+    return Table(
+        title=f"The documents of these {len(same.QUESTIONS)} commands under other Pythons and "
+        "versions of the dependencies; near: to 1e-12",
+        rows=_rows(same.campaign(told, pythons=wanted.python), "under"),
     )
 
 
@@ -175,12 +184,12 @@ def _licences(_count: int, _seed: int, told: Told) -> Table:
 PARTS: dict[str, Callable[[int, int, Told], Table]] = {
     "options": _options, "commands": _commands, "faults": _faults,
     "signals": _signals, "surroundings": _surroundings,
-    "security": _security, "extremes": _extremes, "lasting": _lasting,
+    "security": _security, "extremes": _extremes, "same": _same, "lasting": _lasting,
     "at-once": _at_once, "licences": _licences,
 }  # fmt: skip
 
 OTHERS: dict[str, Callable[[argparse.Namespace, Told], Table]] = {
-    "inputs": _inputs, "readings": _inputs, "same": _same,
+    "inputs": _inputs, "readings": _inputs, "versions": _versions,
 }  # fmt: skip
 """Those that take other options."""
 
@@ -195,10 +204,12 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="of them: a file of counts, to go on from")
     parser.add_argument(
         "--python", metavar="PATH", type=Path, action="append", default=[],
-        help="of the same answers: another Python that has what planner needs",
+        help="of versions: another one that has what planner needs",
     )  # fmt: skip
     parser.add_argument("--write", metavar="PAGE", type=Path, help="keep the table in the page")
     wanted = parser.parse_args()
+    if wanted.part == "versions" and not wanted.python:
+        parser.error("versions needs --python PATH")
     wrong: list[str] = []
 
     def told(line: str) -> None:

@@ -96,12 +96,12 @@ def campaign(
     Args:
         told: Called with a line for each fault.
         only: Part of the names of commands.
-        pythons: Others, in which everything that planner needs is installed.
+        pythons: Others, in which everything that planner needs is installed: these alone.
     """
     others = {_versions(one): (Way(environment={}, near=True, python=one),) for one in pythons}
     questions = {name: words for name, words in QUESTIONS.items() if only in name}
     usual = {name: answered(words, Way(environment={})) for name, words in questions.items()}
-    for title, ways in {**WAYS, **others}.items():
+    for title, ways in (others or WAYS).items():
         count = Count()
         for way in ways:
             for name, words in questions.items():

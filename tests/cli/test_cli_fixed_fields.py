@@ -12,6 +12,7 @@ BROKEN_ALONE = {
     "scan-sequence": ("nemotron-h-8b", "megatron", "pretrain", "cp=2", "whole sequences"),
     "expert-width": ("mixtral-8x7b", "megatron", "pretrain", "etp=3", "does not divide the width"),
     "expert-split": ("mixtral-8x7b", "torchtitan", "pretrain", "etp=2", "does not divide experts"),
+    "modules": ("llama3-8b", "megatron", "pretrain", "recompute=moe_act", "has no moe_act apart"),
     "mlp-width": ("llama2-13b", "megatron", "pretrain", "tp=5", "13824"),
     "pairs": ("llama3-8b", "fsdp", "dpo-lora", "micro_batch=1", "nearest: 2"),
     "schedule-offered": ("llama3-8b", "fsdp", "pretrain", "schedule=gpipe", "has no schedule"),

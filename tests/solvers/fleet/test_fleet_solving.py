@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import replace
 
@@ -24,6 +25,7 @@ from solvers.fleet.problem import (
 )
 from solvers.fleet.recreating import recreated
 from solvers.fleet.solving import solve
+from solvers.fleet.symmetry import alike, canonical
 from solvers.fleet.windows import Windows
 from solvers.solution import Status
 
@@ -166,3 +168,27 @@ def test_a_known_schedule_is_where_the_search_begins() -> None:
     _, schedule = least(fleet) or (0, ())
     found = solve(fleet, seconds=1e-3, start=schedule)
     assert found.objective == objective_of(fleet, schedule)
+
+
+def test_clusters_that_are_alike_are_named_by_their_first_jobs() -> None:
+    tried = 0
+    for seed in range(120):
+        fleet = random_fleet(seed)
+        if alike(fleet) != [[0, 1]]:
+            continue
+        runs = [(job, fleet.rows_of(job)) for job in range(len(fleet.jobs))]
+        schedules = []
+        for picked in itertools.product((0, 1), repeat=len(runs)):
+            rows = [next(c for c in rows if fleet.choices.cluster[c] == at)
+                    for at, (_, rows) in zip(picked, runs, strict=True)]  # fmt: skip
+            schedules.append(tuple(
+                Run(job=job, choice=int(row), start=0, steps=1)
+                for (job, _), row in zip(runs, rows, strict=True)
+            ))  # fmt: skip
+        for one, other in zip(schedules, schedules[::-1], strict=True):  # clusters change places
+            found = canonical(fleet, one)
+            assert found == canonical(fleet, other)
+            assert found in (one, other)
+            assert fleet.choices.cluster[found[0].choice] == 0
+        tried += 1
+    assert tried

@@ -57,10 +57,41 @@ def test_completions_of_several_chunks_are_bounds():
         completion, found = Completion(problem), [*line_ups(problem)]
         held = sorted({column for chosen in found for column in chosen})
         assert completion.reachable[held].all(), seed
+        assert_neighbours(problem, completion.reachable)
         for form in (problem.cost, *problem.time):
             least = parts(problem, form, found)
             values = completion.least(form)
             assert all(values[column] <= least[column] for column in held), seed
+
+
+def test_chunks_that_no_neighbour_meets_are_dropped():
+    shapes = set()
+    for seed in range(40):
+        problem = random_problem(seed, chunks=2)
+        rng = np.random.default_rng(seed)
+        few = [
+            rng.choice(np.flatnonzero(problem.columns.device == d), 6)
+            for d in range(problem.devices)
+        ]
+        problem = replace(problem, columns=problem.columns.take(np.unique(np.concatenate(few))))
+        assert_neighbours(problem, Completion(problem).reachable)
+        shapes.add(int(problem.chunks[0, 1]) - problem.devices)
+    assert len(shapes) > 1  # interleaved, and a V
+
+
+def assert_neighbours(problem, reachable):
+    """Every chunk of a column that is left begins where a chunk before it ends, and so on."""
+    columns = problem.columns
+    place = {int(chunk): at for at, chunk in np.ndenumerate(problem.chunks)}
+    for chunk in range(problem.chunks.size - 1):
+        (d, k), (e, n) = place[chunk], place[chunk + 1]
+        ends = {int(columns.ends[c, k]) for c in np.flatnonzero(columns.device == d)}
+        starts = {int(columns.starts[c, n]) for c in np.flatnonzero(columns.device == e)}
+        for c in np.flatnonzero(reachable & (columns.device == d)):
+            assert int(columns.ends[c, k]) in starts
+            assert d != e or columns.ends[c, k] == columns.starts[c, n]
+        for c in np.flatnonzero(reachable & (columns.device == e)):
+            assert int(columns.starts[c, n]) in ends
 
 
 def test_a_floor_is_the_least_that_a_peak_is():

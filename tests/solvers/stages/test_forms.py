@@ -76,6 +76,8 @@ def test_forms_and_caps_hold_for_every_choice(seed):
             problem=problem, minimize=minimize, longest=longest, below=max(values) + 1,
             soonest=min(time for _, time, _ in found),
         )  # fmt: skip
+        if minimize == COST:
+            assert_below(asked, sorted(values)[len(values) // 2], found)
         caps, forms = caps_of(asked), objective_forms(asked)
         most = longest_of(asked)
         assert most == (min(longest, max(values)) if minimize == TIME else longest)
@@ -85,6 +87,18 @@ def test_forms_and_caps_hold_for_every_choice(seed):
                 assert all(value(problem, cap.form, chosen) <= cap.upper for cap in caps)
             else:
                 assert any(value(problem, cap.form, chosen) > cap.upper for cap in caps)
+
+
+def assert_below(asked, below, found):
+    """Where less cost than is known is wanted, what costs as much is above some cap."""
+    problem = asked.problem
+    caps = caps_of(replace(asked, below=below))
+    for chosen, time, cost in found:
+        over = any(value(problem, cap.form, chosen) > cap.upper for cap in caps)
+        if time <= asked.longest and cost < below:
+            assert not over
+        elif problem.cost_per_time >= 0:
+            assert over
 
 
 def test_time_in_a_form_by_hand():
