@@ -71,10 +71,19 @@ def evaluate(source: str | Path | Plan, **fields: Unpack[EvaluateFields]) -> Eva
         request = request_from(fields)
         if kind_of(request) is not Kind.POOLS:
             check_request_chips(request, source, ARGUMENTS)
+        _check_power(request, fields)
         return _evaluated(request, source, ARGUMENTS)
     from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415  (start-up)
 
-    return _evaluated(*read_plan_file(Path(source), fields))
+    read = read_plan_file(Path(source), fields)
+    _check_power(read[0], fields)
+    return _evaluated(*read)
+
+
+def _check_power(request: Request, fields: EvaluateFields) -> None:
+    """Refuses a limit that only clocks of operations keep to, where none are asked for."""
+    if fields.get("max_power") is not None and request.clocks != PER_OPERATION:
+        raise InputError(f"max-power: has no effect without clocks {PER_OPERATION}; add it")
 
 
 def _evaluated(

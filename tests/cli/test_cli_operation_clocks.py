@@ -8,6 +8,7 @@ import pytest
 from support.cases import each
 
 from cli.command import planner, refused
+from planner import InputError, evaluate
 from solvers.operations import shortest
 
 PLAN_FILE = """schema_version: 1
@@ -65,6 +66,11 @@ def test_what_cannot_be_is_refused(plan: Path, flags: tuple[str, ...], words: st
     (line,) = refused("evaluate", plan, *flags)
     assert words in line
     assert [one.name for one in plan.parent.iterdir()] == ["plan.yaml"]
+
+
+def test_a_limit_of_python_without_clocks_is_refused(plan: Path) -> None:
+    with pytest.raises(InputError, match="max-power: has no effect without clocks per-operation"):
+        evaluate(plan, max_power="1.7kW")
 
 
 def test_a_limit_on_power_at_every_moment(
