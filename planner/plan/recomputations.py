@@ -66,8 +66,8 @@ def recomputation(text: str, beside: tuple[str, ...] = ()) -> str:
                 f"{', '.join(MODULES)}"
             )
         raise InputError(
-            f"recompute: {not_one_of(name, (*RECOMPUTES, *beside, *MODULES))}; "
-            "several go as mlp+moe_act"
+            f"recompute: {not_one_of(name, (*RECOMPUTES, *beside, *MODULES))} "
+            "(several go as mlp+moe_act)"
         )
     return modules_words(names)
 

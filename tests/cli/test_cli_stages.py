@@ -108,7 +108,7 @@ def test_the_terminal_shows_what_stages_choose(tmp_path: Path) -> None:
         ([], "plan.stages: []: must have at least 1 entry"),
         (5, "plan.stages: 5: must be a list"),
         ([{"layers": 9, "recompute": "ful"}],
-         "plan.stages.0.recompute: 'ful' is not one of none, selective, full; did you mean"),
+         "plan.stages.0.recompute: 'ful' is not one of none, selective, full, core_attn, "),
         ([{"layers": 9, "recompute": {"full": -1}}],
          "plan.stages.0.recompute.full: -1: must be at least 0"),
         ([{"layers": 9, "recompute": {"fulll": 1}}],
