@@ -202,7 +202,8 @@ ROWS = (
     ),
     Freedom(
         name="recomputation per module and stage",
-        today="out but for numbers of layers; keeps what full keeps, computes nothing again",
+        today="modules alike on all stages in with --fix recompute=any, else numbers of layers; "
+        "keeps what full keeps, computes nothing again",
         told="Megatron-LM: modules, alike on all stages",
         before=Searches.today,
         after=free_recomputation,

@@ -76,6 +76,17 @@ def limited(rng: random.Random, fields: Fields, answer: Any) -> Fields | None:
     return {**fields, **{name: drawn[name] for name in names}}
 
 
+def _any_objective(rng: random.Random, fields: Fields) -> None:
+    """Adds one of the objectives, with what it needs, or now and then a front of three."""
+    fields["objective"] = rng.choice(_OBJECTIVES)
+    if fields["objective"] == "power":
+        fields["min_mfu"] = 0.01
+    if fields["objective"] == "money":
+        fields["price_per_chip_hour"] = 3.0
+    if rng.random() < 0.2 and fields["objective"] in ("time", "energy", "edp"):
+        fields["front"] = ["time", "energy", "memory"]
+
+
 def uniform(rng: random.Random) -> Fields:
     """Of plans whose stages are alike, on one machine."""
     models = rng.choice((_DENSE, _DENSE, _WIDE, _WIDE, _EXPERTS))
@@ -86,13 +97,7 @@ def uniform(rng: random.Random) -> Fields:
         fields["chips_at_most"] = min(fields.pop("chips"), 8)
     elif kind < 0.3:
         fields["chips_exact"] = True
-    fields["objective"] = rng.choice(_OBJECTIVES)
-    if fields["objective"] == "power":
-        fields["min_mfu"] = 0.01
-    if fields["objective"] == "money":
-        fields["price_per_chip_hour"] = 3.0
-    if rng.random() < 0.2 and fields["objective"] in ("time", "energy", "edp"):
-        fields["front"] = ["time", "energy", "memory"]
+    _any_objective(rng, fields)
     if rng.random() < 0.15:
         fields["placement"] = "all"
     if rng.random() < 0.1:
@@ -127,13 +132,7 @@ def modules(rng: random.Random) -> Fields:
     fields["seq_len"] = rng.choice((4096, 8192))
     fields["batch_tokens"] = fields["seq_len"] * rng.choice((4, 8, 12, 16))
     fields["chips"] = rng.choice((1, 2, 3, 4, 4, 6, 8))
-    fields["objective"] = rng.choice(_OBJECTIVES)
-    if fields["objective"] == "power":
-        fields["min_mfu"] = 0.01
-    if fields["objective"] == "money":
-        fields["price_per_chip_hour"] = 3.0
-    if rng.random() < 0.2 and fields["objective"] in ("time", "energy", "edp"):
-        fields["front"] = ["time", "energy", "memory"]
+    _any_objective(rng, fields)
     if rng.random() < 0.6:
         fields["max_memory"] = rng.choice((8e9, 12e9, 16e9, 24e9, 32e9))
     _narrowed(rng, fields)

@@ -103,17 +103,10 @@ def _evaluated(
     found = evaluate_plan(resolved, plan, assumed)
     if request.clocks != PER_OPERATION:
         return found
+    from planner.answers.spaces.operations import clocks_of_plan  # noqa: PLC0415  (few ask)
     from planner.results.operation_clocks import SWITCHING_S  # noqa: PLC0415  (start-up)
-    from planner.search.operations.clocks import clocks_per_operation  # noqa: PLC0415  (few ask)
 
-    plan, limited = found.result.plan, None
-    if request.max_power is not None:
-        from planner.search.operations.capped import under_power  # noqa: PLC0415  (few ask)
-
-        limit = request.max_power, request.power_boundary
-        limited = under_power(resolved.cost, plan, *limit, SWITCHING_S)
-    clocks = clocks_per_operation(resolved.cost, plan, SWITCHING_S)
-    return replace(found, clocks=replace(clocks, under_power=limited))
+    return replace(found, clocks=clocks_of_plan(resolved, found.result.plan, SWITCHING_S))
 
 
 def solve_request(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,19 +141,12 @@ def clocks_found(
     Raises:
         InputError: It has none, or the file cannot say them.
     """
+    from planner.answers.spaces.operations import clocks_of_plan  # noqa: PLC0415  (not for --help)
     from planner.cli.output import progress_bar  # noqa: PLC0415  (not for --help)
-    from planner.search.operations.clocks import clocks_per_operation  # noqa: PLC0415
 
     if asked.file is not None:
         from planner.search.operations.frequencies import clock_mhz  # noqa: PLC0415
 
         clock_mhz(resolved.cost.chip, 1.0)
-    request, limited = resolved.request, None
-    if request.max_power is not None:
-        from planner.search.operations.capped import under_power  # noqa: PLC0415  (few ask)
-
-        limit = request.max_power, request.power_boundary
-        limited = under_power(resolved.cost, plan, *limit, asked.switching_s)
     with progress_bar(wanted=not quiet, verb="choosing") as progress:
-        found = clocks_per_operation(resolved.cost, plan, asked.switching_s, progress)
-    return replace(found, under_power=limited)
+        return clocks_of_plan(resolved, plan, asked.switching_s, progress)

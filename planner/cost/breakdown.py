@@ -241,7 +241,7 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
             "cp": 1 + ring + again.context + ref,
             "ep": 2 + again.experts + ref,
         }
-        layers = _of_class(group.moe if moe else group.dense, which)
+        layers = _of_class(group.layers(moe=moe), which)
         for axis, seconds in times.sent.items():
             one = shapes.blocks * _of_class(passes[axis] * seconds, which)
             parts[_CAUSES[axis]] += layers * one
@@ -309,7 +309,7 @@ def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
 
     parts = {name: np.zeros(len(which)) for name in TIME_PARTS}
     for group, moe, times, cost in x.kinds():
-        counts = group.moe if moe else group.dense
+        counts = group.layers(moe=moe)
         layers = here(counts)
         plain = np.zeros(len(which))
         for cause, part in times.parts.items():

@@ -17,11 +17,11 @@ left out, so the bound is below that of `solvers.operations.program.solve`, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.operations.program import TOLERANCE, Floats, Ints, Operations, begins
+from solvers.operations.program import TOLERANCE, Floats, Ints, Operations, begins, passes_after
 
 _TIMES = 24
 """T' that are tried."""
@@ -59,7 +59,7 @@ class Chains:
         """
         quick = graph.seconds.min(axis=1)
         begin = begins(graph, quick, graph.lag)
-        after = begins(_backwards(graph), quick[::-1], graph.lag)[::-1]
+        after = passes_after(graph, quick)
         rows = [_distinct(graph, np.flatnonzero(chain == one)) for one in range(chain.max() + 1)]
         prices = _prices(rows)
         at = [np.flatnonzero(chain == one) for one in range(len(rows))]
@@ -101,15 +101,6 @@ class Chains:
         left = self.per_second - prices.sum()
         free = min(left * self.least_s, left * limit)
         return float(sum(of_chains) + prices @ self.apart + self.others + free)
-
-
-def _backwards(graph: Operations) -> Operations:
-    """The same with time running back: the last operation is the first."""
-    last = len(graph.seconds) - 1
-    return replace(
-        graph, seconds=graph.seconds[::-1], cost=graph.cost[::-1], group=graph.group[::-1],
-        before=last - graph.after, after=last - graph.before,
-    )  # fmt: skip
 
 
 def _distinct(graph: Operations, at: Ints) -> tuple[Floats, Floats, Ints]:

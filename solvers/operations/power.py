@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solvers.operations.program import Floats, Ints, Operations, Program
+from solvers.operations.program import Floats, Ints, Operations, Program, passes_after
 
 SLACK = 1e-9
 """Share of the cap that sums may exceed it by, in rounding."""
@@ -94,11 +94,11 @@ def most_at_once(begin: Floats, seconds: Floats, power: Floats) -> float:
 
 
 def latest(graph: Operations, seconds: Floats, end: float) -> Floats:
-    """(n,) begins that are as late as an end of all allows, whatever is drawn."""
-    until = [end] * len(seconds)
-    took = seconds.tolist()
-    order = np.argsort(-graph.after, kind="stable")
-    edges = (graph.before[order], graph.after[order], graph.lag[order])
-    for one, other, lag in zip(*(part.tolist() for part in edges), strict=True):
-        until[one] = min(until[one], until[other] - took[other] - lag)
-    return np.array(until) - seconds
+    """(n,) begins that are as late as an end of all allows.
+
+    Args:
+        graph: The operations.
+        seconds: (n,) of each.
+        end: Of all.
+    """
+    return np.asarray(end - passes_after(graph, seconds) - seconds)

@@ -133,13 +133,19 @@ def evaluated(graph: Operations, shares: Floats, bound: float = -math.inf) -> Le
     """
     weights = shares[graph.group]
     seconds = (graph.seconds * weights).sum(axis=1)
-    lag = graph.lag
-    if graph.switches is not None:
-        lag = lag + graph.switches * (weights[graph.before] != weights[graph.after]).any(axis=1)
-    begin = begins(graph, seconds, lag)
+    begin = begins(graph, seconds, lags(graph, shares))
     end = float((begin + seconds).max(initial=0.0))
     cost = float((graph.cost * weights).sum()) + graph.per_second * end
     return Levels(shares=shares, begin=begin, seconds=seconds, end=end, cost=cost, bound=bound)
+
+
+def lags(graph: Operations, shares: Floats) -> Floats:
+    """(e,) seconds of each wait with what changes of levels add, (g, k) shares."""
+    if graph.switches is None:
+        return graph.lag
+    weights = shares[graph.group]
+    changed = (weights[graph.before] != weights[graph.after]).any(axis=1)
+    return np.asarray(graph.lag + graph.switches * changed)
 
 
 def begins(graph: Operations, seconds: Floats, lag: Floats) -> Floats:
@@ -159,6 +165,16 @@ def begins(graph: Operations, seconds: Floats, lag: Floats) -> Floats:
     for one, other, wait in edges:
         begin[other] = max(begin[other], begin[one] + took[one] + wait)
     return np.array(begin)
+
+
+def passes_after(graph: Operations, seconds: Floats) -> Floats:
+    """(n,) seconds that pass at least after each ended until the end of all; of (n,) `seconds`."""
+    last = len(seconds) - 1
+    back = replace(
+        graph, seconds=graph.seconds[::-1], cost=graph.cost[::-1], group=graph.group[::-1],
+        before=last - graph.after, after=last - graph.before,
+    )  # fmt: skip
+    return begins(back, seconds[::-1], graph.lag)[::-1]
 
 
 def at_level(graph: Operations, level: Ints) -> Floats:

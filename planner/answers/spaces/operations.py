@@ -1,4 +1,4 @@
-"""What clocks per operation save on the front of an answer, where they are asked for."""
+"""Clocks per operation of a plan, and what they save on the front of an answer."""
 
 from __future__ import annotations
 
@@ -10,15 +10,40 @@ import numpy as np
 from planner.base.errors import InputError
 from planner.base.progress import Progress
 from planner.base.vocabulary import PER_OPERATION
+from planner.plan import Plan
 from planner.question.resolved import Resolved
-from planner.results.operation_clocks import SWITCHING_S
+from planner.results.operation_clocks import SWITCHING_S, OperationClocks
 from planner.results.result import SolveResult
 from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
 from planner.search.operations.ahead import front_ahead
+from planner.search.operations.capped import under_power
+from planner.search.operations.clocks import clocks_per_operation
 from planner.search.operations.graph import why_no_clocks
 from planner.search.operations.listing import lowest_is_leanest
 from planner.search.uniform.engine import UniformSpace
+
+
+def clocks_of_plan(
+    resolved: Resolved, plan: Plan, switching_s: float, on_progress: Progress | None = None
+) -> OperationClocks:
+    """The clocks of a plan's operations, also under a limit on power if the question has one.
+
+    Args:
+        resolved: The job on its machine.
+        plan: A plan that breaks no rule of arithmetic.
+        switching_s: Seconds of a change of the clock.
+        on_progress: Called with (what, done, of).
+
+    Raises:
+        InputError: It has none, or the limit cannot change the step.
+    """
+    request, limited = resolved.request, None
+    if request.max_power is not None:
+        limit = request.max_power, request.power_boundary
+        limited = under_power(resolved.cost, plan, *limit, switching_s)
+    found = clocks_per_operation(resolved.cost, plan, switching_s, on_progress)
+    return replace(found, under_power=limited)
 
 
 def clocks_of_answers(

@@ -255,7 +255,7 @@ def product_bytes(model: CostModel, x: Columns) -> FloatArray:
                 moved = moved + run * sum(
                     forward[own][place][rows] for place in within.get(name, ())
                 )
-            total = total + shapes.blocks * (group.moe if moe else group.dense) * moved
+            total = total + shapes.blocks * group.layers(moe=moe) * moved
     if shapes.vocab:
         ahead = 1 + model.job.reference_passes
         logits = tokens * (columns if model.framework.vocab_parallel_loss else columns * tp)

@@ -311,7 +311,7 @@ def _activations(
     working = largest = np.zeros(stages.count.shape)
     saved = []
     for group, moe in product(groups, (False, True)):
-        layers, full = (group.moe if moe else group.dense), group.recompute == FULL
+        layers, full = group.layers(moe=moe), group.recompute == FULL
         if not layers.any():
             continue
         kinds = activation_bytes(

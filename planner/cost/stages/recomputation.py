@@ -32,6 +32,10 @@ class RecomputeGroup:
     moe: FloatArray
     chunks: FloatArray | None = None
 
+    def layers(self, *, moe: bool) -> FloatArray:
+        """(n, s) of one kind."""
+        return self.moe if moe else self.dense
+
     def take(self, index: IntArray) -> RecomputeGroup:
         """The rows of `index`."""
         return RecomputeGroup(

@@ -19,7 +19,7 @@ from planner.plan import Plan
 from planner.results.operation_clocks import PausedClocks, UnderPower
 from planner.search.operations.graph import StepOperations, step_operations
 from solvers.operations.power import most_at_once
-from solvers.operations.program import Levels, at_level, evaluated
+from solvers.operations.program import Levels, at_level, evaluated, lags
 from solvers.operations.shortest import Shortest, shortest
 
 _MOST = 2_000
@@ -125,27 +125,20 @@ def _paused(
     """A schedule of the operations."""
     clocks = steps.clocks[found.level]
     graph = steps.with_switches(switching_s)
-    soon = evaluated(graph, at_level(graph, found.level))
-    waits = _waits(steps, found, switching_s)
+    shares = at_level(graph, found.level)
+    soon = evaluated(graph, shares)
+    ready = np.zeros(len(found.level))
+    ended = (found.begin + found.seconds)[graph.before]
+    np.maximum.at(ready, graph.after, ended + lags(graph, shares))
     return PausedClocks(
         step_time_s=found.end,
         energy_j=found.cost,
         most_w=scale.shown_w(found.most),
         bound_s=found.bound,
-        pauses=int((found.begin > waits + _SAME_S).sum()),
+        pauses=int((found.begin > ready + _SAME_S).sum()),
         without_pauses_w=scale.most_w(soon.begin, soon.seconds, found.level),
         clocks=clocks[steps.of_pass],
         ends=clocks[steps.optimizers],
         begin_s=found.begin,
         begins=found.begin[steps.of_pass],
     )
-
-
-def _waits(steps: StepOperations, found: Shortest, switching_s: float) -> FloatArray:
-    """(o,) the moment at which all that an operation waits for is there."""
-    graph = steps.graph
-    changed = steps.next_on_stage & (found.level[graph.before] != found.level[graph.after])
-    lag = graph.lag + switching_s * changed
-    ready = np.zeros(len(found.level))
-    np.maximum.at(ready, graph.after, (found.begin + found.seconds)[graph.before] + lag)
-    return ready
