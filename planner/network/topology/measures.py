@@ -54,7 +54,7 @@ def farthest_latency_s(wiring: Wiring, default_s: float) -> float:
     if not latency.any():
         return 0.0
     count = len(wiring.labels)
-    u, v = wiring.ends.T.astype(np.int32)  # for SciPy before 1.15, as those of `adjacency`
+    u, v = wiring.ends.T
     # Explicit zeros would read as missing links.
     graph = sparse.csr_array((np.maximum(latency, 1e-30), (u, v)), shape=(count, count))
     paths = csgraph.dijkstra(graph, directed=False, indices=np.arange(wiring.chips))

@@ -50,7 +50,7 @@ class Wiring:
     def adjacency(self) -> sparse.csr_array:
         """(n, n) links between nodes, symmetric."""
         count = len(self.labels)
-        u, v = self.ends.T.astype(np.int32)  # all that SciPy before 1.15 takes for undirected paths
+        u, v = self.ends.T
         rows, columns = np.concatenate([u, v]), np.concatenate([v, u])
         values = np.concatenate([self.links, self.links]).astype(np.float64)
         return sparse.csr_array((values, (rows, columns)), shape=(count, count))
