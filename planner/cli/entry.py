@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import signal
 import sys
 from typing import NoReturn
@@ -22,6 +23,7 @@ def main() -> None:
     """
     try:
         gc.set_threshold(_NEW_OBJECTS)
+        _keep_output()
         _end_cleanly()
         listen()
         from planner.cli.main import main as run  # noqa: PLC0415  (takes a noticeable time)
@@ -47,6 +49,22 @@ def _interrupted() -> NoReturn:
         with contextlib.suppress(OSError):
             print("interrupted", file=sys.stderr)
     sys.exit(ExitCode.INTERRUPTED)
+
+
+def _keep_output() -> None:
+    """Takes standard output for what we print alone.
+
+    What a library of C writes there goes nowhere, at any moment and in any thread: HiGHS says a
+    line when it mends a solution of integers, which would stand in front of the JSON.
+    """
+    with contextlib.suppress(OSError, AttributeError, ValueError):  # none, or no file
+        if sys.stdout.fileno() != 1:
+            return
+        ours, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        lines = 1 if os.isatty(ours) else -1
+        sys.stdout = open(ours, "w", lines, sys.stdout.encoding, sys.stdout.errors)  # noqa: SIM115
 
 
 def _end_cleanly() -> None:

@@ -40,8 +40,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from solvers.mixed_integer import milp
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 TOLERANCE = 1e-9
@@ -219,7 +217,7 @@ def solve_whole(
     Returns:
         None where there are none, or none was found in so many nodes.
     """
-    from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415  (slow)
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow)
 
     program = Program(graph, limit)
     waits, each, rows = program.with_switches()

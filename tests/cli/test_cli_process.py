@@ -355,3 +355,22 @@ def test_a_file_name_that_the_locale_cannot_spell(tmp_path: Path) -> None:
     done = subprocess.run(asked, cwd=tmp_path, env=posix, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert "planner evaluate plän.yaml" in (tmp_path / "plän.yaml").read_text(encoding="utf-8")
+
+
+def test_standard_output_has_answers_alone() -> None:
+    """HiGHS writes there past Python, before what it solves is answered."""
+    code = (
+        "import ctypes, os, planner.cli.main\n"
+        "from planner.cli.entry import main\n"
+        "def run():\n"
+        "    os.write(1, b'noise')\n"
+        "    ctypes.CDLL(None).puts(b'noise')\n"
+        "    print('answer')\n"
+        "planner.cli.main.main = run\n"
+        "main()\n"
+    )
+    environment = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("answer\n", "")

@@ -159,13 +159,6 @@ def test_a_graph_out_of_order_is_refused() -> None:
                    after=edge[0], lag=np.zeros(1))  # fmt: skip
 
 
-def test_nothing_is_written_where_programs_write(capfd: pytest.CaptureFixture[str]) -> None:
-    graph = drawn(1, switches=True)
-    solve_whole(graph, max(one.end for one in every(graph)), nodes=1)
-    print("after")
-    assert capfd.readouterr().out == "after\n"
-
-
 @each("switches", [False, True])
 @each("seed", range(20))
 def test_levels_changed_one_by_one_are_those_evaluated_anew(seed: int, switches: bool) -> None:

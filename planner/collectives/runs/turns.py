@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from solvers.collectives.problem import Network
-from solvers.mixed_integer import milp
 
 
 def turns_of(links: Sequence[int], network: Network) -> list[int]:
@@ -111,13 +110,17 @@ def _exact(counts: np.ndarray, sets: Any, most: np.ndarray, bound: int) -> list[
 
     Empty where that is not possible, which only sets that are no two trees can cause.
     """
-    from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415  (takes a noticeable time)
+    from scipy.optimize import (  # noqa: PLC0415  (takes a noticeable time)
+        Bounds,
+        LinearConstraint,
+        milp,
+    )
 
     left, turns = counts.copy(), []
     for after in range(bound - 1, -1, -1):
         least = np.maximum(sets @ left - most * after, 0)
         found = milp(
-            np.zeros(len(left)),
+            c=np.zeros(len(left)),
             constraints=LinearConstraint(sets, least, most),
             bounds=Bounds(0, left),
             integrality=np.ones(len(left)),
