@@ -132,6 +132,8 @@ def _inputs(shapes: Shapes) -> int:
 
 _EXCHANGES = 4  # of two blocks apart
 _ANYWHERE = ("core_attn", "layernorm", "mla_up_proj")
+LIGHT = ("layernorm", "mla_up_proj", "moe_act")
+"""Those that drop outputs which the next product would keep: little runs again for them."""
 INSIDE_EXPERTS = ("moe_act", "shared_experts")
 """What `moe` has inside."""
 
