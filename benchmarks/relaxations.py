@@ -24,6 +24,7 @@ from planner.cost.step import step_factor
 from planner.cost.terms import end_terms
 from planner.network import placement
 from planner.network.groups import Segment
+from planner.plan import ZERO3, PlanTable
 from planner.search.limits import Limits
 from planner.search.placements import groups
 
@@ -69,6 +70,23 @@ def recomputed_for_nothing() -> Iterator[None]:
         return dict.fromkeys(kinds, kinds["full"])
 
     with mock.patch.object(memory, "activation_bytes", least):
+        yield
+
+
+@contextmanager
+def sharded_for_nothing() -> Iterator[None]:
+    """Chips keep of weights, gradients and optimizer what zero3 over all data ranks leaves them.
+
+    No sharding of any kind of parameter leaves less; what is sent is that of the plan.
+    """
+    of_plan = memory.state_bytes
+
+    def least(job: Any, plans: PlanTable, *given: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+        *parameters, sharding = given
+        ranks = replace(plans, fsdp=plans.dp * plans.fsdp, dp=np.ones_like(plans.dp))
+        return of_plan(job, ranks, *parameters, np.full_like(sharding, ZERO3))
+
+    with mock.patch.object(memory, "state_bytes", least):
         yield
 
 
