@@ -19,7 +19,9 @@ import numpy as np
 from uneven_jobs import Asked
 
 from planner.base.arrays import FloatArray, IntArray
+from planner.cost.job import Job
 from planner.cost.memory import memory
+from planner.cost.memory.state import state_bytes
 from planner.cost.step import step_factor
 from planner.cost.terms import end_terms
 from planner.network import placement
@@ -79,12 +81,18 @@ def sharded_for_nothing() -> Iterator[None]:
 
     No sharding of any kind of parameter leaves less; what is sent is that of the plan.
     """
-    of_plan = memory.state_bytes
+    of_plan = state_bytes
 
-    def least(job: Any, plans: PlanTable, *given: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-        *parameters, sharding = given
+    def least(
+        job: Job,
+        plans: PlanTable,
+        dense: FloatArray,
+        experts: FloatArray,
+        ends: FloatArray,
+        sharding: IntArray,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         ranks = replace(plans, fsdp=plans.dp * plans.fsdp, dp=np.ones_like(plans.dp))
-        return of_plan(job, ranks, *parameters, np.full_like(sharding, ZERO3))
+        return of_plan(job, ranks, dense, experts, ends, np.full_like(sharding, ZERO3))
 
     with mock.patch.object(memory, "state_bytes", least):
         yield
