@@ -3,6 +3,7 @@
     python benchmarks/freedoms.py
     python benchmarks/freedoms.py --only folding
     python benchmarks/freedoms.py --only modules
+    python benchmarks/freedoms.py --only sharding
     python benchmarks/freedoms.py --job llama3-70b
     python benchmarks/freedoms.py --write docs/uneven/freedoms.md
 
@@ -30,6 +31,7 @@ from measuring import Cell, Report, Table
 from relaxations import (
     each_group_alone,
     recomputed_for_nothing,
+    sharded_for_nothing,
     spread_ends_s,
     without_ends,
     without_memory,
@@ -137,6 +139,16 @@ def no_memory(of: Searches) -> float:
     """Memory has no end."""
     endless = without_memory(of.asked)
     return of.once("uneven, memory without end", lambda: _uneven_s(endless, bound=True))
+
+
+def free_sharding(of: Searches) -> float:
+    """State takes as little room as zero3 over all data ranks leaves it."""
+
+    def search() -> float:
+        with sharded_for_nothing():
+            return _uneven_s(of.asked, bound=True)
+
+    return of.once("uneven, sharding for nothing", search)
 
 
 def best_placed(of: Searches) -> float:
@@ -288,8 +300,19 @@ MODULES = (
         after=lambda of: of.uniform(fixed=_MODULES),
     ),
 )
+SHARDING = (
+    Freedom(
+        name="sharding per kind of parameter",
+        today="out, in per stage; state of zero3 over all data ranks, sent as today",
+        told="none",
+        before=Searches.today,
+        after=free_sharding,
+        most=True,
+    ),
+)
 PARTS = {
     "freedoms": (ROWS, FREEDOMS),
+    "sharding": (SHARDING, FREEDOMS),
     "folding": (FOLDING, EXPERTS),
     "modules": (MODULES, FREEDOMS),
     "modules-experts": (MODULES, EXPERTS),

@@ -19,11 +19,14 @@ import numpy as np
 from uneven_jobs import Asked
 
 from planner.base.arrays import FloatArray, IntArray
+from planner.cost.job import Job
 from planner.cost.memory import memory
+from planner.cost.memory.state import state_bytes
 from planner.cost.step import step_factor
 from planner.cost.terms import end_terms
 from planner.network import placement
 from planner.network.groups import Segment
+from planner.plan import ZERO3, PlanTable
 from planner.search.limits import Limits
 from planner.search.placements import groups
 
@@ -69,6 +72,29 @@ def recomputed_for_nothing() -> Iterator[None]:
         return dict.fromkeys(kinds, kinds["full"])
 
     with mock.patch.object(memory, "activation_bytes", least):
+        yield
+
+
+@contextmanager
+def sharded_for_nothing() -> Iterator[None]:
+    """Chips keep of weights, gradients and optimizer what zero3 over all data ranks leaves them.
+
+    No sharding of any kind of parameter leaves less; what is sent is that of the plan.
+    """
+    of_plan = state_bytes
+
+    def least(
+        job: Job,
+        plans: PlanTable,
+        dense: FloatArray,
+        experts: FloatArray,
+        ends: FloatArray,
+        sharding: IntArray,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        ranks = replace(plans, fsdp=plans.dp * plans.fsdp, dp=np.ones_like(plans.dp))
+        return of_plan(job, ranks, dense, experts, ends, np.full_like(sharding, ZERO3))
+
+    with mock.patch.object(memory, "state_bytes", least):
         yield
 
 

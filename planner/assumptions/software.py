@@ -264,6 +264,8 @@ class FrameworkProfile:
         gather_buffers: Bytes per token and hidden unit, times 1 - 1/tp, that gathers hold once:
             nanotron gathers into a buffer that stays (2 B) and multiplies a gradient of full width
             before its reduce-scatter (2 B; nanotron/parallel/tensor_parallel/functional.py).
+        repeats_fused: Whether "core-attention" runs attention again also where it is fused, which
+            keeps no scores: nothing is dropped then.
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
             with fused attention), "half-matmuls" (all but half of the matmul outputs),
             "second-matmuls" (every second one, as a layer runs them),
@@ -352,6 +354,7 @@ class FrameworkProfile:
     keeps_gathered: str = "never"
     gather_buffers: float = 0.0
     selective: str = "core-attention"
+    repeats_fused: bool = False
     stops_early: bool = False
     gathers_once_under_pp: bool = False
     reduces_replicas_every_micro_batch: bool = False

@@ -58,7 +58,7 @@ class InputError(PlannerError):
 
 
 class InfeasibleError(PlannerError):
-    """Raised by the Python API when a plan is demanded and it is proved that none exists."""
+    """Raised where a plan, or a schedule of one, is demanded and it is proved that none exists."""
 
     exit_code = ExitCode.INFEASIBLE
 

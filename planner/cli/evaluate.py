@@ -139,11 +139,12 @@ def evaluate(
         result = with_improvements(result, question, launch, {**asked, **launch.job})
     if as_json:
         print_json(result.to_dict())
-        return
-    asking = _asking(question, files, row, asked)
-    print_evaluated(result, asking, sections, quiet=quiet)
-    if improve:
-        print_improvements(result)
+    else:
+        asking = _asking(question, files, row, asked)
+        print_evaluated(result, asking, sections, quiet=quiet)
+        if improve:
+            print_improvements(result)
+    check_schedule(result.clocks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frozen_records import dataclass
-from planner.base.errors import InputError
+from planner.base.errors import InfeasibleError, InputError
 from planner.base.files import check_writable, same_path
 from planner.base.messages import shown
 from planner.base.units import parse_seconds
@@ -113,24 +113,29 @@ def check_apart(file: Path, plan: Path) -> None:
         raise InputError(f"frequencies: {file} is the plan file that is read; name another")
 
 
-def check_schedule(found: OperationClocks | None, files: Mapping[str, Path | None]) -> None:
-    """Refuses files of a schedule where none keeps to the limit on power.
+def check_schedule(
+    found: OperationClocks | None, files: Mapping[str, Path | None] | None = None
+) -> None:
+    """Ends a command whose plan has no schedule that keeps to the limit on power.
 
     Args:
         found: The clocks, where they were asked for.
-        files: By flag, those that show them.
+        files: By flag, those that would show a schedule: only where one is asked for; None: always.
 
     Raises:
-        InputError: There is none.
+        InfeasibleError: There is none.
     """
     if found is None or found.under_power is None or found.under_power.found is not None:
+        return
+    asked = [flag for flag, path in (files or {}).items() if path is not None]
+    if files is not None and not asked:
         return
     from planner.search.infeasible.numbers import rounded_up  # noqa: PLC0415  (not for --help)
 
     least = f"{rounded_up(found.under_power.needed_w / 1e3)}kW"
-    for flag, path in files.items():
-        if path is not None:
-            raise InputError(f"{flag}: no schedule keeps to max-power; --max-power {least} has one")
+    raise InfeasibleError(
+        f"{(*asked, 'max-power')[0]}: no schedule keeps to max-power; --max-power {least} has one"
+    )
 
 
 def clocks_found(

@@ -105,6 +105,7 @@ def layer_terms(
         clock=x.clock,
         job=model.job,
         selective=model.framework.selective,
+        repeats_fused=model.framework.repeats_fused,
         stops_early=model.framework.stops_early,
         gathers_context=model.framework.gathers_context,
         tp_net=nets["tp"],

@@ -39,7 +39,8 @@ def modules_of(word: str) -> tuple[str, ...]:
 
 def modules_words(names: Iterable[str]) -> str:
     """The recomputation of some modules; none at all is `none`, core attention `selective`."""
-    some = tuple(name for name in MODULES if name in {*names})
+    wanted = {*names}
+    some = tuple(name for name in MODULES if name in wanted)
     return "selective" if some == _CORE else "+".join(some) or "none"
 
 

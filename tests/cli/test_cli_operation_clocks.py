@@ -106,11 +106,19 @@ def test_where_one_pass_draws_too_much_no_schedule_fits(
     """The limit that is named has one."""
     monkeypatch.setattr(shortest, "_WORK", 1_000)
     some = ("evaluate", plan, "--clocks", "per-operation", "--max-power")
-    text = " ".join(planner(*some, "1kW").out.split())
+    said = planner(*some, "1kW")
+    text = " ".join(said.out.split())
+    assert said.code == 3
     assert "no schedule fits (proved)" in text
     least = text.split("--max-power ")[1].split()[0]
-    (line,) = refused(*some, "1kW", "--trace", tmp_path / "t.json")
-    assert f"trace: no schedule keeps to max-power; --max-power {least} has one" in line
+    why = f"no schedule keeps to max-power; --max-power {least} has one\n"
+    assert said.err == f"error: max-power: {why}"
+    none = planner(*some, "1kW", "--json")
+    assert (none.code, none.err) == (3, said.err)
+    assert none.document["operation_clocks"]["under_power"]["found"] is None
+    unwritten = planner(*some, "1kW", "--trace", tmp_path / "t.json")
+    assert (unwritten.code, unwritten.out) == (3, "")
+    assert unwritten.err == f"error: trace: {why}"
     assert [one.name for one in tmp_path.iterdir()] == ["plan.yaml"]
     limited = planner(*some, least, "--json").document["operation_clocks"]["under_power"]
     assert limited["found"]["bound_s"] <= limited["found"]["step_time_s"]

@@ -9,7 +9,7 @@ from cost.reference_memory import (
     stages_of,
 )
 from cost.reference_modules import named, parameters_again
-from cost.reference_repeats import last_share, mean_context, second_share
+from cost.reference_repeats import attention_again, last_share, mean_context, second_share
 from cost.reference_tuning import dropped_parameters, passes
 from hardware_db import Chip, Cluster
 from planner.cost.job import Job
@@ -102,7 +102,7 @@ def repeated_flop_per_token(job: Job, plan: Plan, *, fused: bool) -> tuple[float
             matrices = second_share(job)
         elif spec.recompute == "selective" and job.framework.selective == "up-projections":
             matrices = up_share(model)
-        elif spec.recompute == "selective" and not fused:
+        elif spec.recompute == "selective" and attention_again(job, fused=fused):
             scores = 1.0
         if "core_attn" in named(spec.recompute, "dense"):
             scores = 1.0

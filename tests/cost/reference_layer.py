@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from cost.reference_modules import elements_again, named
 from cost.reference_network import Net
 from cost.reference_products import Linear
-from cost.reference_repeats import last_share, mean_context, second_share
+from cost.reference_repeats import attention_again, last_share, mean_context, second_share
 from cost.reference_routing import busiest_rank, places
 from cost.reference_tuning import beside_s, passes, with_dropped, with_reference
 from models_db import Model
@@ -303,7 +303,9 @@ def _recomputed(
         return {"compute": second_share(job) * linear.forward, "memory": memory}
     if job.framework.selective == "up-projections":
         return {"compute": up_share(job.model) * linear.forward, "memory": memory}
-    return {} if a.fused_attention else {"compute": core, "memory": scores}
+    if not attention_again(job, fused=a.fused_attention):
+        return {}
+    return {"compute": core, "memory": scores, "cp": ahead["cp"]}
 
 
 def _of_modules(

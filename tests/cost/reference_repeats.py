@@ -38,6 +38,12 @@ def hooked_s(a: Assumptions, job: Job, sharding: str, kind: str) -> float:
     return once + 3 * job.framework.module_hook_s * (8 + mlp)
 
 
+def attention_again(job: Job, *, fused: bool) -> bool:
+    """Whether `selective` is attention alone, and runs it again."""
+    framework = job.framework
+    return framework.selective == "core-attention" and (not fused or framework.repeats_fused)
+
+
 def mean_context(model: Model, seq_len: int) -> float:
     """Keys per token averaged over layers, twice the causal mean; counted token by token.
 

@@ -16,7 +16,7 @@ from cost.reference_memory import (
 )
 from cost.reference_modules import named
 from cost.reference_network import Net
-from cost.reference_repeats import last_share
+from cost.reference_repeats import attention_again, last_share
 from cost.reference_routing import places
 from cost.reference_tuning import copies, dropped_parameters, passes
 from hardware_db import Cluster
@@ -98,7 +98,8 @@ def _activations(
         last = 1 if plan.sequence_parallel else 2  # of the output that is not made again
         left = last if spec.recompute == "full" and last_share(job) else 0
         names = named(spec.recompute, kind)
-        attends = runs + ("core_attn" in names)
+        core = spec.recompute == "selective" and attention_again(job, fused=a.fused_attention)
+        attends = runs + ("core_attn" in names or core)
         shared = model.moe is not None and model.moe.shared_experts > 0
         half = "mlp" in names or (shared and bool({"moe", "shared_experts"} & names))
         times = members * count * (gathers * (runs + half / 2) - left)

@@ -21,7 +21,7 @@ PLAN = Plan(fsdp=8, micro_batch=1, recompute="selective", sharding="zero3")
 def selected(word: str, model: str = LLAMA, *, fused: bool = True) -> Selection:
     """What a word leaves to run again, where XLA drops what nothing reads."""
     shapes = shapes_of(load_model(model), 8192)
-    return selection(shapes, word, left_out(shapes, stops_early=True), fused=fused)
+    return selection(shapes, word, left_out(shapes, stops_early=True), spared=fused)
 
 
 @each(
@@ -83,6 +83,24 @@ def test_a_step_has_the_seconds_and_flop_of_what_runs_again() -> None:
     rated = products / case.assumptions.matmul_flop_per_s
     added = qkv.time_parts["compute"][0] - kept.time_parts["compute"][0]
     assert 1 < added / rated < 1.1
+
+
+@each("framework", ["megatron", "deepspeed"])
+def test_fused_attention_runs_again_where_the_framework_checkpoints_it(framework: str) -> None:
+    """Megatron-LM's checkpoint runs any kernel again, with what cp exchanges, and drops nothing."""
+    case = case_of(LLAMA, "dgx-h100-ndr", layers=8, batch=8, seq_len=8192, framework=framework)
+    plan = Plan(dp=4, cp=2, micro_batch=1)
+    none, again = (case.run([replace(plan, recompute=word)]) for word in ("none", "selective"))
+    scores = 8 * 4 * 8192 * 8192 * 4096 / 2 if framework == "megatron" else 0.0
+    assert again.flop[0] - none.flop[0] == pytest.approx(8 * scores, rel=1e-3)
+    more = {name: again.time_parts[name][0] - none.time_parts[name][0] for name in none.time_parts}
+    assert (more["compute"] > 0) == (scores > 0)
+    assert more["compute"] == pytest.approx(
+        2 * scores / 2 / case.assumptions.attention_flop_per_s * (1 + 16 / 128), rel=0.01
+    )
+    sent = (sum(one.wire_bytes.values())[0] for one in (again, none))
+    assert (next(sent) > next(sent)) == (scores > 0)
+    assert again.memory_per_chip_bytes[0] == none.memory_per_chip_bytes[0]
 
 
 def test_what_is_kept_is_in_memory() -> None:

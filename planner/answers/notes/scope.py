@@ -18,7 +18,7 @@ from planner.frameworks.launching import default_target
 from planner.frameworks.rules import refused_by
 from planner.frameworks.targets import Target
 from planner.plan import Plan
-from planner.question.kinds.scope import MAX_OOM_RISK, RUNNABLE_IN
+from planner.question.kinds.scope import MAX_OOM_RISK, RECOMPUTE, RUNNABLE_IN
 from planner.question.request import Request
 from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult, RankedPlan
@@ -29,6 +29,7 @@ from planner.search.limits import Limits
 
 BOTH_WISHES = f"{RUNNABLE_IN},{MAX_OOM_RISK}"
 _ANY_TARGET, _ANY_RISK = f"--{RUNNABLE_IN} {ANY}", f"--{MAX_OOM_RISK} 100%"
+_ANY_MODULES = f"--fix {RECOMPUTE}={ANY}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,7 @@ def scope_of(
         words=(
             *_launching(resolved, best, wider, runs=bool(running), proved=proved),
             *_risking(resolved, best, wider),
+            *_recomputing(resolved, best, wider),
             *chips,
             *(f"{line[0].upper()}{line[1:]}." for line in unmodelled(resolved.cost)),
         ),
@@ -160,7 +162,8 @@ def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str
     if both is None or both.plan is None:
         risk = "" if resolved.request.oom_risk is None else ", of any risk of memory,"
         alone = risk if _settled(wider) else " of as little risk"
-        return f"; no other plan{alone} has {least}"
+        beside = "" if _of(wider, RECOMPUTE) is None else "but for modules (below) "
+        return f"; {beside}no other plan{alone} has {least}"
     together = f"{_ANY_TARGET} {_ANY_RISK}"
     better = _better(resolved, best, both.plan)
     return f"; no other plan of as little risk has {least}; {together} would give {better}"
@@ -169,11 +172,12 @@ def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str
 def _settled(wider: Sequence[Wider]) -> bool:
     """Whether it is proved that lifting what runs the plan, and all else, gives nothing better."""
     known = _of(wider, RUNNABLE_IN) is not None
-    return known and all(one.plan is None and one.proved for one in wider)
+    wishes = (one for one in wider if one.lifted != RECOMPUTE)
+    return known and all(one.plan is None and one.proved for one in wishes)
 
 
 def _of(wider: Sequence[Wider], name: str) -> Wider | None:
-    """What lifting one wish would give; None: that was not searched."""
+    """What lifting one wish would give; None: that was not searched, of modules nothing."""
     return next((one for one in wider if one.lifted == name), None)
 
 
@@ -203,6 +207,17 @@ def _risking(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> It
         yield f"{_left_out(risk)}; no such plan has less {noun} (proved)."
     else:
         yield f"{_left_out(risk)}; time ended the search of it ({_ANY_RISK})."
+
+
+def _recomputing(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> Iterator[str]:
+    """What a plan would give some of whose modules recompute."""
+    found = _of(wider, RECOMPUTE)
+    if found is not None and found.plan is not None:
+        better = _better(resolved, best, found.plan)
+        yield (
+            f"Modules that recompute apart are left out; {_ANY_MODULES} would give {better}; or a "
+            "better plan."
+        )
 
 
 def _not_launched(resolved: Resolved, plan: Plan) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What lifting a wish would give that is usually assumed: what runs the plans, and their risk."""
+"""What lifting a wish would give that is usually assumed: what runs plans, risk, whole layers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from planner.answers.notes.likely import against_first
 from planner.answers.notes.scope import BOTH_WISHES
+from planner.answers.spaces.modules import with_modules
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import refused_by
 from planner.objectives import Objective
@@ -28,6 +29,9 @@ def lifted(
 ) -> list[Wider]:
     """The best plan without each wish and, where neither alone gives one, without both.
 
+    After these a plan with modules that recompute, where the question left them out and it is
+    clearly better.
+
     Args:
         resolved: The job on its machine.
         space: The space of the best plan, after its search.
@@ -35,6 +39,16 @@ def lifted(
         named, best: The best plan, as a table of one row and with its cost.
     """
     here = replace(space, chips=_numbers(resolved, space), beside=space.last)
+    return [
+        *_without_wishes(here, objective, named, best),
+        *with_modules(here, objective, named, best),
+    ]
+
+
+def _without_wishes(
+    here: UniformSpace, objective: Objective, named: PlanTable, best: PlanResult
+) -> list[Wider]:
+    """The best plan without each wish, and without both; `here`: the space with them."""
     wider = dict(_wider(here))
     if len(wider) < 2 or here.deadline is not None:
         return [_better(name, each, objective, named, best) for name, each in wider.items()]

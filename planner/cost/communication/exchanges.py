@@ -32,6 +32,7 @@ class LayerInputs:
         clock: Relative clock.
         job: What is trained of the weights, with which adapters, and a reference beside it.
         selective: What selective recomputation drops, as `FrameworkProfile` has it.
+        repeats_fused: Whether it runs fused attention again, likewise.
         stops_early: Whether full recomputation stops before the last product, likewise.
         gathers_context: Rings gather keys and values at once; see `FrameworkProfile`.
         tp_net, cp_net, ep_net, etp_net: Costs of the groups.
@@ -49,6 +50,7 @@ class LayerInputs:
     clock: FloatArray
     job: Job
     selective: str
+    repeats_fused: bool
     stops_early: bool
     gathers_context: bool
     tp_net: GroupCosts

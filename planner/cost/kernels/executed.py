@@ -55,7 +55,8 @@ class Repeats:
         attention: Of scores and values.
         elementwise: Of the element-wise work.
         exchanges: Of what tp exchanges.
-        context: Of what attention exchanges, and of recurrences.
+        context: Of what attention exchanges.
+        scans: Of recurrences.
         experts: Of the ways of tokens to their experts and back.
         last: 1 where of the exchanges over tp that of the last product is left out, else 0.
     """
@@ -65,6 +66,7 @@ class Repeats:
     elementwise: FloatArray
     exchanges: FloatArray
     context: FloatArray
+    scans: FloatArray
     experts: FloatArray
     last: FloatArray
 
@@ -82,6 +84,7 @@ def repeats(model: CostModel, plans: PlanTable, group: RecomputeGroup, *, moe: b
         elementwise=base.elementwise + _modules_elementwise(model, plans, runs, moe=moe),
         exchanges=base.exchanges + tensor_share(shapes, runs, moe=moe),
         context=base.context + scores,
+        scans=base.scans,
         experts=base.experts + runs.get("moe", 0.0),
         last=base.last,
     )
@@ -126,15 +129,16 @@ def repeats_of(model: CostModel, shapes: Shapes, recompute: IntArray) -> Repeats
     full = np.where(recompute == FULL, 1.0, 0.0)
     some = np.where(recompute == SELECTIVE, 1.0, 0.0)
     left = left_out(shapes, stops_early=model.framework.stops_early and model.job.trains_all)
-    fused = model.assumptions.fused_attention
-    once = selection(shapes, model.framework.selective, left, fused=fused)
+    spared = model.assumptions.fused_attention and not model.framework.repeats_fused
+    once = selection(shapes, model.framework.selective, left, spared=spared)
     sent = full + once.sends * some
     return Repeats(
         linear=(1.0 - left) * full + once.products * some,
         attention=full + once.scores * some,
         elementwise=full + once.elementwise * some,
         exchanges=sent,
-        context=sent,
+        context=full + once.context * some,
+        scans=sent,
         experts=sent,
         last=sent * (left > 0),
     )
@@ -163,7 +167,7 @@ def repeated_flop_per_token(
         linear = group.dense * dense * again.linear + group.moe * experts * of_experts.linear
         attention = causal_share * scores * (group.dense + group.moe) * again.attention
         if scans:
-            attention = attention + scans * (group.dense + group.moe) * again.context
+            attention = attention + scans * (group.dense + group.moe) * again.scans
         return linear + attention
 
     return over_groups(x, of_group) + other_flop(model.job, model.shapes)[2]

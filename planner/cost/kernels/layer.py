@@ -261,7 +261,7 @@ def _recomputation(
     full = np.where(x.recompute == FULL, 1.0, 0.0)
     some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)
     left = left_out(shapes, stops_early=x.stops_early and x.trains_all)
-    once = selection(shapes, x.selective, left, fused=a.fused_attention)
+    once = selection(shapes, x.selective, left, spared=a.fused_attention and not x.repeats_fused)
     compute = once.products * linears.forward + once.scores * core.forward
     moved = once.elementwise * memory + once.scores * core.forward_memory
     if moe and x.selective == "up-projections":
@@ -272,7 +272,7 @@ def _recomputation(
         compute=full * (forward.compute - left * linears.forward) + some * compute,
         memory=full * forward.memory + some * moved,
         tp=sent * (1.0 - last) * forward.tp,
-        cp=sent * forward.cp,
+        cp=(full + once.context * some) * forward.cp,
         ep=sent * forward.ep,
     )
     if not has_modules(x.recompute).any():

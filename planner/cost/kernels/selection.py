@@ -67,6 +67,7 @@ class Selection:
     Attributes:
         products: Of the matrix multiplications.
         scores: Of scores and values.
+        context: Of what attention exchanges over cp.
         elementwise: Of the element-wise work.
         sends: Of the communication; that of a projection that is kept is not sent again, and what
             the MLP behind it would gather is left out too.
@@ -74,6 +75,7 @@ class Selection:
 
     products: float
     scores: float
+    context: float
     elementwise: float
     sends: float
 
@@ -85,27 +87,30 @@ def kept_of(selective: str) -> frozenset[str]:
     return frozenset(selective.removeprefix(KEEPS).split(","))
 
 
-def selection(shapes: Shapes, selective: str, left: float, *, fused: bool) -> Selection:
+def selection(shapes: Shapes, selective: str, left: float, *, spared: bool) -> Selection:
     """What is done again.
 
     Args:
         shapes: The layer.
         selective: What is dropped or kept, as `FrameworkProfile` has it.
         left: What `planner.cost.kernels.shapes.left_out` has.
-        fused: Whether attention never stores its scores.
+        spared: Whether "core-attention" runs nothing again: it is fused, so it stores no scores,
+            and the framework does not run the kernel again (`FrameworkProfile.repeats_fused`).
     """
     if selective == "core-attention":
-        again = float(not fused)
-        return Selection(products=0.0, scores=again, elementwise=0.0, sends=0.0)
+        again = float(not spared)
+        return Selection(products=0.0, scores=again, context=again, elementwise=0.0, sends=0.0)
     if not (kept := kept_of(selective)):
         products = selected(shapes, selective, left)
-        return Selection(products=products, scores=0.0, elementwise=1.0, sends=0.0)
+        return Selection(products=products, scores=0.0, context=0.0, elementwise=1.0, sends=0.0)
     found = sum(_share(shapes, name) for name in sorted(kept - {"context", "elementwise"}))
+    sends = float("out" not in kept)
     return Selection(
         products=1.0 - left - found,
         scores=float("context" not in kept),
+        context=sends,
         elementwise=float("elementwise" not in kept),
-        sends=float("out" not in kept),
+        sends=sends,
     )
 
 
@@ -132,6 +137,8 @@ def _inputs(shapes: Shapes) -> int:
 
 _EXCHANGES = 4  # of two blocks apart
 _ANYWHERE = ("core_attn", "layernorm", "mla_up_proj")
+LIGHT = ("layernorm", "mla_up_proj", "moe_act")
+"""Those that drop outputs which the next product would keep: little runs again for them."""
 INSIDE_EXPERTS = ("moe_act", "shared_experts")
 """What `moe` has inside."""
 

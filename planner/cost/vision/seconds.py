@@ -103,6 +103,7 @@ def _inputs(
         clock=clock,
         job=model.job,
         selective=model.framework.selective,
+        repeats_fused=model.framework.repeats_fused,
         stops_early=model.framework.stops_early,
         gathers_context=model.framework.gathers_context,
         tp_net=net,

@@ -342,6 +342,11 @@ _HABITS = (
         keeps=(("selective", "up-projections"),),
         because="norms and activations of experts are computed again",
     ),
+    Habits(
+        pattern="megatron_moe_benchmark|mindspeed-llm|mindformers|intel-habanalabs|caraml",
+        keeps=(("repeats_fused", False),),
+        because="other modules are named, or layers spare FlashAttention (23.08, transformer.py)",
+    ),
 )
 
 

@@ -28,6 +28,7 @@ MEGATRON = FrameworkProfile(
     takes_lists=True,
     splits_experts=True,
     recompute_modules=MODULES,
+    repeats_fused=True,  # d98e8a64dd, attention.py, `_checkpointed_attention_forward`, any kernel
     recomputes_alike="the first N layers of every stage",
     fp8_recipes=FP8_RECIPES,
     optimizers=("adam", "adam-bf16", "adam-fp8", "muon"),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from planner.question.request import Request
     from planner.question.resolved import Resolved
 
-RUNNABLE_IN, MAX_OOM_RISK = "runnable-in", "max-oom-risk"
+RUNNABLE_IN, MAX_OOM_RISK, RECOMPUTE = "runnable-in", "max-oom-risk", "recompute"
 
 
 def scope_default(resolved: Resolved) -> Iterator[tuple[str, str, str]]:
