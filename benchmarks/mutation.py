@@ -4,11 +4,11 @@
 
 First the tests of FOLDERS run once, with the lines noted that each of them runs. Of all places that
 an operator of cosmic-ray can change, a stated seed draws some, and one change for each;
-annotations and docstrings are left out. Each mutant is written into a copy of the checkout, and the
-tests that run its line go, quickest first and at most `--seconds` of them, then a few others of
-its folder, until the first that fails. Killed: a test failed; too long: one that began in time did
-not end for a minute more. Survived: all tests of the line passed; cut off: those passed that
-there was time for. The last two count as not noticed.
+annotations, docstrings, and the guards of dataclasses and `zip` are left out. Each mutant is
+written into a copy of the checkout, and the tests that run its line go, quickest first and at most
+`--seconds` of them, then a few others of its folder, until the first that fails. Killed: a test
+failed; too long: one that began in time did not end for a minute more. Survived: all tests of the
+line passed; cut off: those passed that there was time for. The last two count as not noticed.
 
 `--again` tries once more those that were not noticed, where tests were added or have more seconds.
 
@@ -55,6 +55,8 @@ _FAILED = (1, 2, 4)
 """Exit statuses of pytest: tests failed, or could not be collected; 4 where they are named, all of
 which were there without a mutant."""
 _TOO_LONG = -signal.SIGXCPU
+_GUARDS = ("frozen", "slots", "strict")
+"""Of dataclasses and `zip`: they refuse mistakes, and change nothing of code that makes none."""
 NOTICED, LIVED = ("killed", "too long"), ("survived", "cut off")
 _ENDS = {0: "survived", covering.LEFT_OUT: "cut off", _TOO_LONG: "too long"}
 _OTHERS = 0.25  # of the seconds, for tests that were not seen to run a line
@@ -109,7 +111,7 @@ def drawn(checkout: Path, package: str, count: int, seed: int) -> Iterator[tuple
 
 
 def running(text: str) -> str:
-    """What of a module runs: without annotations; no operator changes docstrings."""
+    """What of a module runs: without annotations and guards; no operator changes docstrings."""
     try:
         tree = ast.parse(text)
     except SyntaxError:
@@ -121,6 +123,8 @@ def running(text: str) -> str:
             node.annotation = None
         elif isinstance(node, ast.FunctionDef):
             node.returns = None
+        elif isinstance(node, ast.Call):
+            node.keywords = [word for word in node.keywords if word.arg not in _GUARDS]
     return ast.dump(tree)
 
 
@@ -269,30 +273,21 @@ def bench(options: argparse.Namespace, folder: Path) -> Bench:
     return Bench(copy, *covering.lines(kept), most_s=options.seconds)
 
 
-def kept_rows(package: str, seed: int, kept: Path) -> list[dict[str, measuring.Cell]]:
-    """A row per mutant of a package that was tried so far."""
-    done = json.loads(kept.read_text(encoding="utf-8"))
-    rows: list[dict[str, measuring.Cell]] = []
-    for name, outcome in done.items():
-        mine, module, operator, _, line = json.loads(name)
-        if mine == seed and module.startswith(f"{package}/"):
-            rows.append({
-                "place": f"{module}:{line}", "change": operator.removeprefix("core/"),
-                "outcome": outcome,
-            })  # fmt: skip
-    return rows
-
-
 def score(
-    package: str, tried: Bench, options: argparse.Namespace, kept: Path
+    package: str, tried: Bench | None, options: argparse.Namespace, kept: Path
 ) -> list[dict[str, measuring.Cell]]:
-    """A row per mutant of a package; those that were done before are read."""
+    """A row per mutant of a package; those that were done before are read.
+
+    Without a bench, those up to the first that was not.
+    """
     rows: list[dict[str, measuring.Cell]] = []
     done = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
     count = max(1, options.mutants // len(PACKAGES))
     for mutant, text in drawn(options.checkout, package, count, options.seed):
         name = json.dumps([options.seed, *asdict(mutant).values()])
-        if name not in done or (options.again and done[name] not in NOTICED):
+        if tried is None and name not in done:
+            break
+        if tried and (name not in done or (options.again and done[name] not in NOTICED)):
             done[name] = tried.outcome(mutant, text)
             kept.write_text(json.dumps(done), encoding="utf-8")
         rows.append({
@@ -346,11 +341,8 @@ def main() -> None:
         folder = (options.keep or Path(temporary)).resolve()
         folder.mkdir(exist_ok=True)
         packages, kept = options.package or PACKAGES, folder / "done.json"
-        if options.so_far:
-            rows = {package: kept_rows(package, options.seed, kept) for package in packages}
-        else:
-            tried = bench(options, folder)
-            rows = {package: score(package, tried, options, kept) for package in packages}
+        tried = None if options.so_far else bench(options, folder)
+        rows = {package: score(package, tried, options, kept) for package in packages}
     made = report(rows, options)
     if options.write is not None:
         pages.put_report(options.write, "mutants", pages.measured_on(), made)

@@ -274,3 +274,12 @@ def test_tensors_of_a_layer_with_experts_by_hand() -> None:
         assert one.width == width
         assert one.routed == 8 * 2048
         assert one.mlp == gated * width + read * 8 * 2048
+
+
+def test_every_second_product_of_a_layer_and_half_of_layers_that_are_others() -> None:
+    products = (4096, 1024, 1024, 4096, 14_336, 14_336, 14_336)  # outputs, or inputs, beside 4096
+    share = sum(products[1::2]) / sum(products)
+    found = shapes_of(load_model("llama3-8b"), 4096).second_share
+    assert found == pytest.approx(share, rel=1e-4)  # norms are the rest
+    for other in ("mixtral-8x7b", "deepseek-v3"):
+        assert shapes_of(load_model(other), 4096).second_share == 0.5

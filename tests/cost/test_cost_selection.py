@@ -8,7 +8,7 @@ from support.cases import each
 from cost.cases import Case, case_of
 from models_db import load_model
 from planner.cost.breakdown import Breakdown
-from planner.cost.kernels.selection import Selection, selection
+from planner.cost.kernels.selection import Selection, module_elements, selection
 from planner.cost.kernels.shapes import left_out, shapes_of
 from planner.plan import Plan
 
@@ -66,6 +66,18 @@ def run_of(selective: str, plan: Plan = PLAN) -> tuple[Case, Breakdown]:
     framework = replace(case.job.framework, selective=selective)
     case = replace(case, job=replace(case.job, framework=framework))
     return case, case.run([plan])
+
+
+def test_modules_read_and_write_what_they_compute() -> None:
+    """DeepSeek-V3: two norms, ranks of 1,536 and 512, 128 heads, 8 experts and one shared."""
+    a = replace(case_of("deepseek-v3").assumptions, row_bytes=8.0, tp_bytes=3.0, ffn_bytes=2.0)
+    shapes = shapes_of(load_model("deepseek-v3"), 4096)
+    found = module_elements(a, shapes, moe=True)
+    assert found["layernorm"] == (2 * 2 * 7168, 0.0)
+    assert found["mla_up_proj"] == (2 * (1536 + 512), 2 * 2 * 128 * shapes.head_dim)
+    assert found["moe_act"] == (0.0, 3 * 8 * 2048)
+    assert found["shared_experts"] == (0.0, 2 * 2 * 2048)
+    assert module_elements(a, shapes, moe=False)["mlp"] == (2 * 7168, 2 * 2 * 18_432)
 
 
 def test_a_step_has_the_seconds_and_flop_of_what_runs_again() -> None:

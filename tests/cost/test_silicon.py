@@ -103,6 +103,12 @@ def test_a_kind_of_memory_has_its_joules(base: CostModel) -> None:
     )
 
 
+def test_newer_memory_takes_fewer_joules() -> None:
+    """From 93 to 124 pJ a byte, as the sources have it."""
+    assert sorted(DRAM_J_PER_BYTE, key=DRAM_J_PER_BYTE.__getitem__) == ["HBM3", "HBM2", "GDDR6"]
+    assert all(5e-11 < joules < 2e-10 for joules in DRAM_J_PER_BYTE.values())
+
+
 def test_ports_draw_as_their_level_carries() -> None:
     def machine(*texts: str) -> Any:
         asked = {"model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 16, "set": texts}

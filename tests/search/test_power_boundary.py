@@ -40,6 +40,17 @@ SMALL: dict[str, Any] = {
 }  # fmt: skip
 
 
+def test_what_waits_draws_its_host_and_the_facility_with_it() -> None:
+    model = random_cost_model(0)
+    chip, boundaries = model.chip, BOUNDARIES
+    assert waiting_w_per_chip(model, boundaries[0]) == chip.wait_w
+    assert waiting_w_per_chip(model, boundaries[1]) == chip.wait_w + chip.host_w
+    facility = replace(model, facility=replace(model.facility, pue=1.3))
+    assert waiting_w_per_chip(facility, boundaries[-1]) == pytest.approx(
+        1.3 * (chip.wait_w + chip.host_w)
+    )
+
+
 def every_candidate(model: CostModel, counts: tuple[int, ...]) -> PlanTable:
     """Every uniform plan that fits, with its rank orders and clocks."""
     options = SpaceOptions()

@@ -16,7 +16,7 @@ from support.jobs import with_images
 
 from planner.base.errors import InputError
 from planner.cost.chakra.schema import file_of, messages, schema_text
-from planner.cost.chakra.trace import GROUPS_FILE, Traces, traces_of
+from planner.cost.chakra.trace import GROUPS_FILE, Traces, _delimited, traces_of
 from planner.cost.chakra.work import stage_works
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluated
@@ -257,6 +257,21 @@ def test_what_has_no_trace_is_refused() -> None:
     bound = resolve(request_from({"model": "llama3-8b", "chips": 16, "assumptions": "roofline"}))
     with pytest.raises(InputError, match="roofline counts no layers"):
         traces_of(bound.cost, Plan(fsdp=16, sharding="zero3"))
+
+
+@each("length", [0, 1, 127, 128, 129, 300, 16_383, 16_384, 70_000])
+def test_messages_of_any_length_stand_behind_it(length: int) -> None:
+    message = FileDescriptorSet()
+    if length:
+        message.file.add().name = "x" * max(length - 8, 0)
+    content, at, found = message.SerializeToString(), 0, 0
+    written = _delimited(message)
+    while True:  # seven bits a byte, the lowest first; the last byte is below 128
+        found |= (written[at] & 0x7F) << 7 * at
+        at += 1
+        if written[at - 1] < 0x80:
+            break
+    assert (found, written[at:]) == (len(content), content)
 
 
 def test_the_schema_is_read_as_protoc_reads_it() -> None:

@@ -16,7 +16,8 @@ from planner.cost.goodput.goodput import Pace, Upkeep, break_even_s, chips_at, g
 from planner.cost.goodput.peers import PeerCopies
 from planner.cost.goodput.segments import Checkpointing
 from planner.cost.goodput.spares import spares_for, waiting
-from planner.cost.memory.state import trained_bytes
+from planner.cost.memory.adapters import adapter_parameters
+from planner.cost.memory.state import optimizer_bytes, trained_bytes
 from planner.plan import Plan, PlanTable
 from planner.question.request import request_from
 from planner.question.resolved import resolve
@@ -54,6 +55,16 @@ def test_a_run_is_not_longer_between_checkpoints_than_itself() -> None:
     found = goodput(1e12, replace(short, peers=copies), UPKEEP)
     assert float(found.steps_between) == 40
     assert 0.0 < float(found.work) < 1.0
+
+
+def test_a_checkpoint_of_adapters_holds_them_alone() -> None:
+    asked = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 8, "framework": "megatron"}
+    job = resolve(request_from({**asked, "job": "lora"})).cost.job
+    own, _ = optimizer_bytes(job)
+    each_bytes = job.framework.weight_bytes + own
+    assert checkpoint_bytes(job) == pytest.approx(adapter_parameters(job) * each_bytes, rel=1e-12)
+    whole = resolve(request_from(asked)).cost.job
+    assert checkpoint_bytes(whole) >= whole.model.total_parameters * each_bytes
 
 
 @pytest.mark.parametrize(("nodes", "spares"), [(64, 2), (512, 8), (2048, 20), (12_500, 91)])
