@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from solvers.cpsat_solver import new_solver
 from solvers.solution import Solution, Status
@@ -199,6 +199,15 @@ def _exponent(number: int, prime: int) -> int:
     return count
 
 
+def _solver(time_limit_s: float | None, workers: int, seed: int) -> Any:
+    solver = new_solver()
+    solver.parameters.num_workers = workers
+    solver.parameters.random_seed = seed
+    if time_limit_s is not None:
+        solver.parameters.max_time_in_seconds = time_limit_s
+    return solver
+
+
 class _Model:
     """The constraint model of a problem."""
 
@@ -314,10 +323,7 @@ class _Model:
 
         if not self.problem.meshes:
             return Status.INFEASIBLE, math.inf
-        self.solver.parameters.num_workers = workers
-        self.solver.parameters.random_seed = seed
-        if time_limit_s is not None:
-            self.solver.parameters.max_time_in_seconds = time_limit_s
+        self.solver = _solver(time_limit_s, workers, seed)
         found = self.solver.solve(self.model)
         names = {
             cp_model.OPTIMAL: Status.OPTIMAL,
@@ -331,17 +337,15 @@ class _Model:
             return Status.INFEASIBLE, math.inf
         bound = self.solver.best_objective_bound  # of whole numbers, as a float beside them
         if self.problem.overlapped and names[found] is Status.OPTIMAL:
-            self._least_sum()
+            self._least_sum(_solver(time_limit_s, workers, seed))
         return names[found], float(math.ceil(bound - _ROUNDING))
 
-    def _least_sum(self) -> None:
+    def _least_sum(self, second: Any) -> None:
         """Of the decisions with the largest cost that was proved, one with the least sum."""
         from ortools.sat.python import cp_model  # noqa: PLC0415  (heavy; only where it is used)
 
         self.model.add(self.largest <= self.solver.value(self.largest))
         self.model.minimize(sum(self.costs.values()))
-        second = new_solver()
-        second.parameters.copy_from(self.solver.parameters)
         if second.solve(self.model) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             self.solver = second
 

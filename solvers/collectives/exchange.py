@@ -19,13 +19,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse import coo_array
 
 from solvers.collectives.clock import left_s
 from solvers.collectives.distances import IntArray
 from solvers.collectives.model import Crossing, Part, Symmetry
 from solvers.collectives.problem import Network
+from solvers.mixed_integer import milp
 
 STEP_LIMIT_S = 5.0
 """Of the program of one step."""

@@ -20,12 +20,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse import coo_array, csr_array, hstack
 
 from solvers.collectives.clock import left_s
 from solvers.collectives.model import Crossing, Part, Symmetry
 from solvers.collectives.problem import Network
+from solvers.mixed_integer import milp
 
 STEP_LIMIT_S = 5.0
 """Of the program of one step."""

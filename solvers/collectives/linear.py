@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse import csr_array
 
 from solvers.collectives.clock import left_s
 from solvers.collectives.model import Crossing, Part, Symmetry, windows
 from solvers.collectives.problem import Network
+from solvers.mixed_integer import milp
 
 NODES = 8
 """Of the tree of the solver, at most."""

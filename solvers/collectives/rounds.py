@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult
 
 from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.distances import least_steps
@@ -29,6 +29,7 @@ from solvers.collectives.expansion import (
 from solvers.collectives.folding import Folded, folded
 from solvers.collectives.problem import Goal, Network
 from solvers.collectives.symmetry import Permutation
+from solvers.mixed_integer import milp
 from solvers.solution import Status
 
 MOST_SENDS = 400_000

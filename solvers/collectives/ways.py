@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog
 from scipy.sparse import coo_array, csr_array, hstack
 
 from solvers.collectives.cheapest import Clock
@@ -30,6 +30,7 @@ from solvers.collectives.clock import deadline_of, keep_time, left_s
 from solvers.collectives.dealing import Dealer
 from solvers.collectives.model import Part
 from solvers.collectives.problem import Network
+from solvers.mixed_integer import milp
 
 TURNS = 40
 """Times that prices are taken, at most."""

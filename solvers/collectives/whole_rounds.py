@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog
 from scipy.sparse import csr_array, hstack
 
 from solvers.collectives.clock import OutOfTime, check_solved, left_s
 from solvers.collectives.deliveries import Array, Deliveries, widened
+from solvers.mixed_integer import milp
 
 _INFEASIBLE = 2
 """The status of a mixed-integer program without a solution."""

@@ -33,15 +33,14 @@ doi:10.1287/mnsc.24.4.393; Huangfu, Hall, Math. Prog. Comp. 2018, doi:10.1007/s1
 from __future__ import annotations
 
 import math
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from solvers.mixed_integer import milp
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -220,23 +219,22 @@ def solve_whole(
     Returns:
         None where there are none, or none was found in so many nodes.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow)
+    from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415  (slow)
 
     program = Program(graph, limit)
     waits, each, rows = program.with_switches()
     free = waits.shape[1] - len(program.most)
-    with _silence():
-        found = milp(
-            np.concatenate([program.price, np.zeros(free)]),
-            integrality=np.arange(waits.shape[1]) < program.count,
-            bounds=Bounds(0.0, np.concatenate([program.most, np.ones(free)])),
-            constraints=[
-                LinearConstraint(waits, program.least, np.inf),
-                LinearConstraint(each, 1.0, 1.0),
-                LinearConstraint(rows, 0.0, np.inf),
-            ],
-            options={"mip_rel_gap": gap} | ({} if nodes is None else {"node_limit": nodes}),
-        )
+    found = milp(
+        np.concatenate([program.price, np.zeros(free)]),
+        integrality=np.arange(waits.shape[1]) < program.count,
+        bounds=Bounds(0.0, np.concatenate([program.most, np.ones(free)])),
+        constraints=[
+            LinearConstraint(waits, program.least, np.inf),
+            LinearConstraint(each, 1.0, 1.0),
+            LinearConstraint(rows, 0.0, np.inf),
+        ],
+        options={"mip_rel_gap": gap} | ({} if nodes is None else {"node_limit": nodes}),
+    )
     if found.x is None:
         return None
     level = program.shares_in(found.x).argmax(axis=1)
@@ -363,25 +361,6 @@ class Program:
         of_groups = self.shares_in(left).min(axis=1).sum()
         of_moments = np.minimum(left[self.count :], 0.0) @ self.most[self.count :]
         return float(prices @ self.least + of_groups + of_moments)
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Standard output goes nowhere: HiGHS writes there, past Python, when it mends a solution."""
-    try:
-        kept = os.dup(1)
-    except OSError:  # there is none
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        sys.stdout.flush()
-        os.dup2(nowhere, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(nowhere)
-        os.close(kept)
 
 
 def _table(parts: list[tuple[Ints, Ints, Floats]], shape: tuple[int, int]) -> Any:

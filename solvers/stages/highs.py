@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from solvers.mixed_integer import milp
 from solvers.solution import Solution
 from solvers.stages.answers import answer, out_of_time
 from solvers.stages.backend import Need, Question
@@ -62,7 +63,7 @@ def _solve(
     master: Master, seconds: float | None
 ) -> tuple[npt.NDArray[np.float64] | None, float, dict[str, int]]:
     """Values of the variables or None, the bound in whole numbers, and counts."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow)
+    from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415  (slow)
     from scipy.sparse import diags_array  # noqa: PLC0415  (slow)
 
     by_variable = _scales(np.where(master.binary, 1, master.most - master.least))

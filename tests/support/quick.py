@@ -25,7 +25,7 @@ from hypothesis import is_hypothesis_test, settings
 
 _Kind = TypeVar("_Kind")
 KEPT = Path(__file__).parents[1] / "seconds.csv"
-LEAST, GOAL, LONGEST = 0.3, 0.35, 1.4
+LEAST, GOAL, LONGEST = 0.3, 0.3, 1.2
 _FEWEST_EXAMPLES = 5
 _SETTINGS = "_hypothesis_internal_use_settings"
 

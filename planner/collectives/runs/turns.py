@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from solvers.collectives.problem import Network
+from solvers.mixed_integer import milp
 
 
 def turns_of(links: Sequence[int], network: Network) -> list[int]:
@@ -110,17 +111,13 @@ def _exact(counts: np.ndarray, sets: Any, most: np.ndarray, bound: int) -> list[
 
     Empty where that is not possible, which only sets that are no two trees can cause.
     """
-    from scipy.optimize import (  # noqa: PLC0415  (takes a noticeable time)
-        Bounds,
-        LinearConstraint,
-        milp,
-    )
+    from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415  (takes a noticeable time)
 
     left, turns = counts.copy(), []
     for after in range(bound - 1, -1, -1):
         least = np.maximum(sets @ left - most * after, 0)
         found = milp(
-            c=np.zeros(len(left)),
+            np.zeros(len(left)),
             constraints=LinearConstraint(sets, least, most),
             bounds=Bounds(0, left),
             integrality=np.ones(len(left)),

@@ -101,15 +101,19 @@ def test_a_reduce_is_the_broadcast_backwards() -> None:
 
 
 def test_fronts_go_on_as_pipelines() -> None:
-    found = pareto(torus(4, 4), "broadcast", effort=Effort(time_limit_s=4.0))
-    assert found.rows[0].steps == 4
+    found = pareto(torus(3, 3), "broadcast")
+    assert found.rows[0].steps == 2
     assert found.rows[-1].steps > 20
     assert found.rows[-1].load < Fraction(1, 3)
     loads = [row.load for row in found.rows]
     assert loads == sorted(loads, reverse=True)
-    assert "along known trees" in found.ends
-    for row in found.rows[1:-1]:  # rows that are never the fastest are there only with a proof
-        if row.steps > 7 and not row.proved:
+
+
+def test_words_name_the_last_pipeline_and_rows_never_fastest_have_a_proof() -> None:
+    found = pareto(switch(16, 1), "broadcast", effort=Effort(time_limit_s=3.0))
+    assert f"up to {found.rows[-1].steps} steps only along known trees" in found.ends
+    for row in found.rows[1:-1]:
+        if row.steps > 4 and not row.proved:
             slopes = [
                 [(one.load - row.load) / (row.steps - one.steps) for one in part]
                 for part in (
@@ -118,8 +122,3 @@ def test_fronts_go_on_as_pipelines() -> None:
                 )
             ]
             assert min(slopes[0]) > max(slopes[1])
-
-
-def test_words_name_the_last_pipeline() -> None:
-    found = pareto(switch(16, 1), "broadcast", effort=Effort(time_limit_s=3.0))
-    assert f"up to {found.rows[-1].steps} steps only along known trees" in found.ends
