@@ -253,8 +253,7 @@ class FrameworkProfile:
             multiplied. Transformer Engine d0067d0da6, pytorch/module/linear.py (`saved_inputmat`).
         gated_saved, plain_saved: Bytes saved for backward per token and unit of MLP width, with
             and without gating (6: fused SwiGLU keeps its two inputs and the product; 8: eager).
-        combined_saved: Bytes of an expert's output that are kept per routed element, which the
-            token's weight multiplies; 0 where that is done inside the expert.
+        combined_saved: Bytes kept of an expert's output; 0 where its tokens are weighted inside it.
         logits_bytes: Per logit on the last stage: 14 eager fp32 cross-entropy, 10 compiled,
             6 fused.
         lingering_logits_bytes: Per logit, added while the previous micro-batch's logits live.
