@@ -6,8 +6,10 @@ row, y the measured one and q the log site factor of its installation,
 
     minimise  sum_rows share^2 rho((p(z) + q - y) / noise) + |z|^2 + |q / site_spread|^2,
 
-rho Huber's loss. p is linearised at z; the robust linear problem is solved and repeated until z
-stays. The posterior's covariance is the inverse of the normal matrix there.
+rho Huber's loss. p is linearised at z, first where the constants are that are there; the robust
+linear problem is solved and repeated until z stays. What moves less than that stays as it is, so
+that a fit of what is fitted changes nothing. The posterior's covariance is the inverse of the
+normal matrix there.
 
 Source: Gauss-Newton with iteratively reweighted residuals, Triggs et al., Bundle Adjustment (2000),
 section 4; Huber, Robust Statistics (1981).
@@ -46,6 +48,7 @@ _HUBER = 0.6
 _STEP = 0.05
 _SETTLED = 0.02
 _MOST_STEPS = 8
+_MOST_KEPT = 3  # columns: those at the start of a step first, that most constants share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,13 @@ class Prior:
             return float(self.prior * np.exp(self.spread * z))
         odds = np.log(self.prior / (1 - self.prior)) + self.spread * z
         return float(1 / (1 + np.exp(-odds)))
+
+    def z_of(self, value: float) -> float:
+        """Where `value` gives a constant."""
+        if self.scale == "log":
+            return float(np.log(value / self.prior) / self.spread)
+        odds = np.log(value / (1 - value)) - np.log(self.prior / (1 - self.prior))
+        return float(odds / self.spread)
 
     def relative(self, z: float, sigma_z: float) -> float:
         """Standard deviation over value where that of z is `sigma_z`."""
@@ -96,7 +106,10 @@ class Table:
         """The plans' columns, made anew where a constant of the network differs."""
         key = tuple(getattr(model.assumptions, name) for name in _NETWORK)
         if key not in self.columns:
-            self.columns.clear()
+            if (
+                len(self.columns) > 1
+            ):  # the first is that which all but constants of the network see
+                self.columns.popitem()
             batches = np.array([run.job.global_batch for run in self.runs])
             plans = PlanTable.from_plans([run.plan for run in self.runs])
             self.columns[key] = alike_of(model, columns_of(model, plans, batches))
@@ -136,14 +149,22 @@ def log_times(rows: Sequence[Row], constants: Calibration) -> Floats:
     for index, row in enumerate(rows):
         job, chip = row.run.job, row.run.cluster.chip
         kernels = (chip.calibration_gemm, chip.calibration_attention)  # rows may state their own
-        key = (chip.name, *kernels, job.era, job.precision, job.expert_software, job.recipe)
+        routed = job.model.moe is not None
+        key = (chip.name, *kernels, job.era, job.precision, job.expert_software, job.recipe, routed)
         if key not in found:
             plain = calibrated(
                 chip, job.era, job.precision, constants, job.expert_software, job.recipe
             )
-            found[key] = replace(plain, site_factor=1.0)
+            found[key] = replace(plain, site_factor=1.0, **({} if routed else _unfelt(plain)))
         times[index] = row.log_time(found[key])
     return times
+
+
+def _unfelt(plain: Assumptions) -> dict[str, float]:
+    """What runs without experts do not feel, so that no constant of experts asks for them again."""
+    launched = float(plain.expert_host_s > 0)
+    unfelt = dict.fromkeys(("routing_bytes", "ep_overlap", "moe_host_s"), 0.0)
+    return {**unfelt, "expert_efficiency": 1.0, "expert_host_s": launched}
 
 
 def with_values(constants: Calibration, values: Mapping[str, float]) -> Calibration:
@@ -224,17 +245,20 @@ class Problem:
 
     def solve(self, told: Callable[[int, float], None] = lambda step, moved: None) -> Fit:
         """The posterior; `told` hears of every step and how far it moved."""
-        z = np.zeros(len(self.priors))
+        z = np.array([prior.z_of(self.constants.values[prior.path]) for prior in self.priors])
         measured = np.log([row.run.measured_step_time_s for row in self.rows])
         for step in range(_MOST_STEPS):
             here = log_times(self.rows, self.at(z))
             jacobian = self._jacobian(z, here)
             move, sites = self.linear(here, jacobian, measured, z)
-            z = z + np.clip(move, -1.0, 1.0)
             told(step, float(np.abs(move).max()))
             if np.abs(move).max() < _SETTLED:
                 break
-        return self._posterior(z, sites, measured)
+            z = z + np.clip(move, -1.0, 1.0)
+        else:
+            here = log_times(self.rows, self.at(z))
+            jacobian = self._jacobian(z, here)
+        return self._posterior(z, sites, measured, here, jacobian)
 
     def linear(
         self, here: Floats, jacobian: Floats, measured: Floats, z: Floats
@@ -284,9 +308,9 @@ class Problem:
             columns.append((log_times(self.rows, self.at(moved)) - here) / _STEP)
         return np.stack(columns, axis=1)
 
-    def _posterior(self, z: Floats, sites: dict[str, float], measured: Floats) -> Fit:
-        here = log_times(self.rows, self.at(z))
-        jacobian = self._jacobian(z, here)
+    def _posterior(
+        self, z: Floats, sites: dict[str, float], measured: Floats, here: Floats, jacobian: Floats
+    ) -> Fit:
         names, belongs = self._sites()
         factors = belongs @ np.array([sites[name] for name in names]) if names else 0.0
         left = (here + factors - measured) / self.noise

@@ -6,11 +6,11 @@
 
 Only rows of the split `fit` are used; of runs composed from a few measured layers every fifth of a
 cell, of sweeps that were tuned by hand the rows that count, and none that stalled (see
-`planner.evidence.runs.stalls`). Priors, spreads and noise are in
-refit_priors.yaml. A fit takes several minutes on one core and gives the same file every time. The
-prediction intervals, which rest on the constants, are fitted after them:
-python -m planner.evidence.left_out.coverage --write. `planner validate --what left-out` predicts
-every source with the constants without it.
+`planner.evidence.runs.stalls`). Priors, spreads and noise are in refit_priors.yaml. A fit takes
+several minutes on one core. It begins at the constants that are there, and writes those of a fit of
+the same rows as they are. The prediction intervals, which rest on the constants, are fitted after
+them: python -m planner.evidence.left_out.coverage --write. `planner validate --what left-out`
+predicts every source with the constants without it.
 """
 
 from __future__ import annotations

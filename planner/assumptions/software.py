@@ -253,6 +253,7 @@ class FrameworkProfile:
             multiplied. Transformer Engine d0067d0da6, pytorch/module/linear.py (`saved_inputmat`).
         gated_saved, plain_saved: Bytes saved for backward per token and unit of MLP width, with
             and without gating (6: fused SwiGLU keeps its two inputs and the product; 8: eager).
+        combined_saved: Bytes kept of an expert's output; 0 where its tokens are weighted inside it.
         logits_bytes: Per logit on the last stage: 14 eager fp32 cross-entropy, 10 compiled,
             6 fused.
         lingering_logits_bytes: Per logit, added while the previous micro-batch's logits live.
@@ -348,6 +349,7 @@ class FrameworkProfile:
     keeps_quantized: bool = False
     gated_saved: float = 6.0
     plain_saved: float = 4.0
+    combined_saved: float = 2.0
     logits_bytes: float = 6.0
     lingering_logits_bytes: float = 0.0
     vocab_parallel_loss: bool = True

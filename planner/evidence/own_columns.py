@@ -24,7 +24,7 @@ _RUN = {
     "tp": "count", "sp": _FLAG, "pp": "count", "interleave_v": "count", "cp": "count",
     "ep": "count",
     "sharding": "ddp, zero1, zero2, zero3", "precision": "bf16, fp8, ...",
-    "recompute": "none, selective, full", "framework": "as --framework, or NeMo, ...",
+    "recompute": "none, selective, full, mlp+moe_act", "framework": "as --framework, or NeMo, ...",
     "framework_version": "version or date", "era": "as --era", "flags": "as printed",
     "optimizer": "adam, muon, ...", "job": "pretrain, sft, lora",
     "step_time_s": "seconds", "peak_mem_gib_per_chip": "GiB", "power_w_per_chip": "watts",

@@ -225,7 +225,8 @@ def layer_activations(
     scores = 0.0 if fused else 5 * model.heads * job.seq_len / tp
     read = 1 if model.parallel_block else 2  # inputs of the two halves, then of their norms
     inputs = 2 * h * (read + model.norm.per_layer) / rows
-    none = inputs + latents + (core + per_width * width + (1 + plan.etp) * routed) / tp + scores
+    copies = framework.combined_saved / 2 + plan.etp
+    none = inputs + latents + (core + per_width * width + copies * routed) / tp + scores
     full = 2 * h / rows
     selective = none - scores
     if framework.selective in ("half-matmuls", "second-matmuls"):

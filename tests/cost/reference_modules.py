@@ -86,7 +86,7 @@ def dropped_bytes(
         routed = moe.experts_per_token * moe.expert_hidden
         shared = moe.shared_experts * moe.shared_expert_hidden
         width = float(routed + shared)
-        copies = 2 * moe.experts_per_token * h * (1 + plan.etp)
+        copies = 2 * moe.experts_per_token * h * (job.framework.combined_saved / 2 + plan.etp)
         total += (per_width * width + copies) / tp * ("moe" in names)
         total += 2 * routed / tp * ("moe_act" in names)
         total += per_width * shared / tp * ("shared_experts" in names)

@@ -266,9 +266,15 @@ def test_other_grouped_products_are_fitted(chip: str, precision: str) -> None:
 
 
 def test_tensors_of_a_layer_with_experts_by_hand() -> None:
-    """Six bytes for each of a gated MLP, four of what experts read and give; one less in FP8."""
-    shapes, framework = _shapes("qwen3-30b-a3b"), FRAMEWORKS["megatron"]
-    for operand, gated, read in ((2.0, 6.0, 4.0), (1.0, 5.0, 3.0)):
+    """Six bytes for each of a gated MLP, two of what experts read; one less of both in FP8.
+
+    And two of what they give, but where weights of tokens multiply activations inside.
+    """
+    shapes = _shapes("qwen3-30b-a3b")
+    for name, operand, gated, read in (
+        ("megatron", 2.0, 6.0, 2.0), ("megatron", 1.0, 5.0, 1.0), ("torchtitan", 2.0, 6.0, 4.0),
+    ):  # fmt: skip
+        framework = FRAMEWORKS[name]
         one = layer_tensors(shapes, framework, np.ones((1, 1)), moe=True, operand=operand)
         width = 8 * 768 / shapes.expert_groups if shapes.expert_groups > 1 else 8 * 768
         assert one.width == width

@@ -68,7 +68,9 @@ def layer_tensors(
     return LayerTensors(
         attention=share * (attention + gate),
         latent=share * (4.0 - less) * (shapes.query_rank + shapes.kv_rank),
-        mlp=(saved - less) * width + (4.0 - less) * routed + (2.0 - less) * gathered,
+        mlp=(saved - less) * width
+        + framework.combined_saved * routed
+        + (2.0 - less) * (routed + gathered),
         scan=parts.recurrence * shapes.scan.kept if shapes.scan else 0.0,
         heads_width=share * heads_width,
         out=share * 2.0 * shapes.heads * shapes.value_dim,

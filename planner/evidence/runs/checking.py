@@ -11,6 +11,7 @@ from models_db import list_models
 from planner.assumptions.assumptions import PRECISIONS
 from planner.assumptions.optimizers import OPTIMIZERS as COSTED
 from planner.assumptions.software import ERAS
+from planner.base.errors import InputError
 from planner.base.files import names_a_file
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
 from planner.base.units import show_percent
@@ -18,6 +19,7 @@ from planner.base.vocabulary import BOUNDARIES, COOLINGS
 from planner.evidence.runs.models import OF_EXPERTS, said_of_architecture
 from planner.evidence.runs.profiles import framework_fault
 from planner.evidence.runs.rows import JOBS, Run
+from planner.plan.recomputations import recomputation
 
 NEEDED = ("hardware", "n_chips", "seq_len", "global_batch_seqs")
 STEP_TIME = "step_time_s"
@@ -46,7 +48,6 @@ _AMOUNTS = (STEP_TIME, *MEASURED)
 _FLAGS = ("gated_mlp", "sp", "gold", "complete")
 _CHOICES: dict[str, Collection[str]] = {
     "sharding": ("ddp", "zero1", "zero2", "zero3"),
-    "recompute": ("none", "selective", "full"),
     "precision": (*PRECISIONS, "nvfp4"),
     "era": tuple(sorted(ERAS)),
     "optimizer": OPTIMIZERS,
@@ -148,6 +149,8 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
         said = cells[name].lower() if name == "optimizer" else cells[name]
         if said and said not in allowed:
             yield f"{name}: {not_one_of(cells[name], allowed)}"
+    if cells["recompute"] and (wrong := _recompute_fault(cells["recompute"])):
+        yield wrong
     if cells["framework"] and (wrong := framework_fault(cells["framework"])):
         yield f"framework: {wrong}"
     if cells["architecture"] and (wrong := _architecture_fault(cells)):
@@ -156,6 +159,16 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
         yield "hardware: is empty; planner hardware list shows the names"
     elif problem := hardware_fault(cells["hardware"]):
         yield from problem.split("\n")
+
+
+@cache
+def _recompute_fault(text: str) -> str:
+    """What is wrong with a recomputation; else nothing."""
+    try:
+        recomputation(text)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _architecture_fault(cells: Mapping[str, str]) -> str:

@@ -223,6 +223,12 @@ _HABITS = (
         "with them, and the loss has fp32_upcast: false",
     ),
     Habits(
+        pattern="mindspeed",
+        keeps=(("combined_saved", 2.0),),
+        because="its dispatchers multiply the outputs of experts by the tokens' weights, as "
+        "Megatron-LM before 0.12 (MindSpeed, core/transformer/moe/token_dispatcher.py)",
+    ),
+    Habits(
         pattern="dao-ailab/flash-attention",
         keeps=(("logits_bytes", 4.0),),
         because="its loss is in 16 bits, its gradient in the place of the logits",
@@ -335,12 +341,6 @@ _HABITS = (
         recompute="none",
         lora_rank=8,
         because="finetune/lora.py: no checkpointing on one chip, rank 8",
-    ),
-    Habits(
-        pattern="",
-        flags=r"recompute=(norm,act|sel)\b",
-        keeps=(("selective", "up-projections"),),
-        because="norms and activations of experts are computed again",
     ),
     Habits(
         pattern="megatron_moe_benchmark|mindspeed-llm|mindformers|intel-habanalabs|caraml",

@@ -1,10 +1,9 @@
 """What a source says of the memory of its runs that no plan can have.
 
-A row says that nothing, a selection or all of a layer recomputes, alike in every layer of a stage,
-and a plan keeps the activations of all layers or of none on the host. Frameworks are told more:
-which modules they recompute (which plans can name, and rows do not yet), how many layers, which
-tensors go to the host, how far experts are padded. Such a row is costed as the nearest plan, and
-its memory is not what ran.
+A plan says which modules or layers recompute, alike in every layer of a stage, and keeps the
+activations of all layers or of none on the host. Frameworks are told more: modules that plans do
+not name, of how many layers, which tensors go to the host, how far experts are padded. Such a row
+is costed as the nearest plan, and its memory is not what ran.
 """
 
 from __future__ import annotations
@@ -13,12 +12,16 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from planner.base.vocabulary import MODULES
+
 _MODULES = "recomputes single modules"
 _LAYERS = "recomputes some of the layers"
 _HOST = "keeps some activations on the host"
+_OTHER = rf"(?:[a-z_]+ )*(?!(?:{'|'.join(MODULES)})\b)[a-z_]"
+"""A list of modules with one that no plan names."""
 _SAYS = (
-    (r"recompute-modules (?!core_attn\b)", _MODULES),
-    (r"recompute=(norm|act|moe)|--recompute-(norm|activation-function)\b", _MODULES),
+    (rf"recompute-modules ({_OTHER})", _MODULES),
+    (r"--recompute-(norm|activation-function)\b", _MODULES),
     (r"remat (minimal_with_context|save_dot_with_context)|remat_policy=minimal", _MODULES),
     (r"recompute-method block|full recompute of \d+ layers|[1-9]\d* layers checkpointed", _LAYERS),
     (r"checkpoint every n-th block|selective (every \d\w* )?layer", _LAYERS),

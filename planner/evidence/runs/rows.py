@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 
 from frozen_records import dataclass
 from hardware_db import Chip, Cluster, load_cluster
@@ -29,6 +28,7 @@ from planner.evidence.runs.models import model_of
 from planner.evidence.runs.networks import beside_others, with_networks
 from planner.evidence.runs.partly import partly_said
 from planner.evidence.runs.profiles import Profile, profile_of
+from planner.evidence.runs.recomputed import checkpointed, recomputation
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, Stage
 
@@ -36,12 +36,6 @@ SOFTWARE = ("framework", "framework_version", "flags", "optimizer", "job")
 """Columns that say what ran."""
 JOBS = {"pretrain": "pretrain", "sft": "finetune", "lora": "lora"}
 """Words of the column `job`, and kinds of `planner.cost.job.JOB_KINDS`."""
-_COUNTED = (
-    r"num-ckpt-layers=(\d+)|recompute-method block --recompute-num-layers (\d+)"
-    r"|full recompute of (\d+) layers|(\d+) of \d+ layers checkpointed"
-)
-_EVERY = r"selective every (\d)\w\w layer"
-"""How flags and notes count layers that are recomputed in full."""
 _LIMITED = "power-limited B200"
 """Notes of B200 held below the power of others; what its products reach was measured."""
 _UNFUSED = "no flash attention"
@@ -195,9 +189,9 @@ def _plan(
     if row["sp"] == "" and profile.era.startswith(("megatron-core", "torch-fsdp", "jax")):
         filled["sequence_parallel"], sequence_parallel = "true", True
     layers = whole_in(row, "n_layers")
-    counted = _checkpointed(row, job.model, layers) if pp == 1 else None
-    recompute = row["recompute"] or _recompute(row, profile, habits, filled)
-    interleave = min(whole_in(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
+    counted = checkpointed(row, job.model, layers) if pp == 1 else None
+    recompute = recomputation(row, job.model, profile, habits, filled)
+    interleave = _interleave(row, layers, pp)
     replicas = _replicas(row, data, tp * cp) if sharding == "zero3" else data
     return Plan(
         dp=replicas,
@@ -218,25 +212,10 @@ def _plan(
     )
 
 
-def _checkpointed(row: Mapping[str, str], model: Model, layers: int) -> tuple[Stage, ...] | None:
-    """One stage that recomputes some of its layers in full, as flags and notes count them.
-
-    None where they count none. Which layers of a stage they are, its time does not feel.
-    """
-    number = _layers_said(f"{row.get('flags', '')}; {row.get('notes', '')}", layers)
-    if not 0 < number <= layers:
-        return None
-    experts = model.layer_kinds[:number].count("moe")
-    return (Stage(layers=layers, recompute="none", full=(number - experts, experts)),)
-
-
-@cache
-def _layers_said(text: str, layers: int) -> int:
-    """How many layers a text says are recomputed in full; 0: it counts none."""
-    if every := re.search(_EVERY, text, re.IGNORECASE):
-        return layers // int(every[1])
-    said = re.search(_COUNTED, text, re.IGNORECASE)
-    return next((int(n) for n in said.groups() if n), 0) if said else 0
+def _interleave(row: Mapping[str, str], layers: int, pp: int) -> int:
+    """Chunks per stage as printed, at most one per layer; embedding and head may count as two."""
+    chunks = whole_in(row, "interleave_v", 1) if pp > 1 else 1
+    return chunks if (layers + 2) % (pp * chunks) == 0 else min(chunks, max(layers // pp, 1))
 
 
 def _schedule(row: Mapping[str, str], interleave: int) -> str:
@@ -327,16 +306,6 @@ def _split(layers: int, pp: int, interleave: int) -> str:
     if layers % chunks == 0:
         return "even"
     return "even-counted" if (layers + 2) % chunks == 0 else "front"
-
-
-def _recompute(
-    row: Mapping[str, str], profile: Profile, habits: Habits, filled: dict[str, str]
-) -> str:
-    """As in the scripts of the source; none where the software's recipes say so; else full."""
-    saves = profile.era.startswith(("megatron-core", "nanotron")) or "single-node" in row["source"]
-    value = habits.recompute or profile.recompute or ("none" if saves else "full")
-    filled["recompute"] = value
-    return value
 
 
 def _chip(row: Mapping[str, str], chip: Chip) -> Chip:

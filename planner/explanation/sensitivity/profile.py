@@ -10,7 +10,7 @@ from planner.explanation.sensitivity.rebuilding import Rebuilding
 
 _DOCUMENTED = (
     "weight_bytes", "gradient_bytes", "whole_gradient_bytes", "optimizer_bytes", "gated_saved",
-    "plain_saved", "logits_bytes",
+    "plain_saved", "combined_saved", "logits_bytes",
 )  # fmt: skip
 """Bytes per parameter, activation and logit, which follow from documented data types."""
 _ASSUMED = (

@@ -18,6 +18,7 @@ MEGATRON = FrameworkProfile(
     optimizer_bytes=12.0,
     sums_as_sent=True,
     keeps_quantized=True,
+    combined_saved=0.0,
     weight_gradient_buffer=2.0,
     constant_bytes=0.3 * GIB,
     vocab_multiple=128,
@@ -33,6 +34,10 @@ MEGATRON = FrameworkProfile(
     fp8_recipes=FP8_RECIPES,
     optimizers=("adam", "adam-bf16", "adam-fp8", "muon"),
 )
+
+"""`combined_saved`: experts multiply their activations by the tokens' weights, so that none of
+their outputs is kept (d98e8a64dd, core/transformer/moe/experts.py, `bias_act_func`, and
+token_dispatcher.py, `unpermute` without weights; NVIDIA/TransformerEngine pull request 1468)."""
 
 WIDE_GRADIENTS = replace(
     MEGATRON,

@@ -44,18 +44,12 @@ def one_sharding(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray((same | (plans.stages.layers < 0)).all(axis=1))
 
 
-def one_clock(model: CostModel, plans: PlanTable) -> BoolArray:
-    """All stages of a plan have the same clock."""
-    if plans.stages is None:
-        return np.ones(len(plans), dtype=np.bool_)
-    clock = plans.stages.clock
-    return np.asarray(((clock == clock[:, :1]) | (plans.stages.layers < 0)).all(axis=1))
-
-
 def choices_alike(model: CostModel, plans: PlanTable) -> BoolArray:
-    """All layers recompute alike, and all stages share one sharding and one clock."""
-    one = one_recompute(model, plans) & one_sharding(model, plans)
-    return np.asarray(one & one_clock(model, plans))
+    """All layers recompute alike, and all stages share one sharding.
+
+    Clocks are those of hosts, which may differ by stage under any framework.
+    """
+    return np.asarray(one_recompute(model, plans) & one_sharding(model, plans))
 
 
 def middle_chunks_filled(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -149,10 +143,10 @@ def unlike_choices(framework: str, plan: Plan) -> str:
     """What stages of a plan choose for themselves, in one sentence."""
     own = [
         name
-        for name in ("recompute", "selective", "full", "sharding", "clock")
+        for name in ("recompute", "selective", "full", "sharding")
         if any(getattr(stage, name) not in (None, (0, 0)) for stage in plan.stages or ())
     ]
     return (
-        f"{framework} has one recomputation, one sharding and one clock for all layers; the stages "
-        f"differ in {', '.join(own)}: give them those of the plan"
+        f"{framework} has one recomputation and one sharding for all layers; the stages differ in "
+        f"{', '.join(own)}: give them those of the plan"
     )

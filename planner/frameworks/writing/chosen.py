@@ -36,10 +36,3 @@ def common_sharding(launch: Launch) -> str:
     plan = launch.plan
     own = [stage.sharding or plan.sharding for stage in plan.stages or ()]
     return Counter(own).most_common(1)[0][0] if own else plan.sharding
-
-
-def common_clock(launch: Launch) -> float:
-    """The lowest clock of any stage, relative; the plan's where there are none."""
-    plan = launch.plan
-    own = [plan.clock if stage.clock is None else stage.clock for stage in plan.stages or ()]
-    return min(own, default=plan.clock)

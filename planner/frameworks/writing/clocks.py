@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from planner.frameworks.writing.chosen import common_clock
+from itertools import groupby
+
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
 
 
 def lost_clock(launch: Launch) -> tuple[Lost, ...]:
-    """How to set the clock of a plan before it is launched; nothing at the full clock."""
-    clock, chip = common_clock(launch), launch.cost.chip
-    if clock == 1.0:
+    """Commands that lock the clocks below 1, for the chips of each stage; nothing at full clock."""
+    plan, chip = launch.plan, launch.cost.chip
+    stages = plan.stages or ()
+    own = [plan.clock if one.clock is None else one.clock for one in stages[: plan.pp]]
+    clocks = own or [plan.clock]
+    if all(clock == 1.0 for clock in clocks):
         return ()
-    at = f"{clock:g} of its full clock"
-    if chip.clock_hz is not None:
-        at = f"{round(clock * chip.clock_hz / 1e6)} MHz"
-    how = f"lock the clock of every {chip.title} at {at} before the launch"
-    if chip.clock_hz is not None and chip.vendor == "NVIDIA":
-        how += f": nvidia-smi --lock-gpu-clocks={at.removesuffix(' MHz')}"
-    return (Lost("clock", f"the framework sets no clock; {how}"),)
+    lines, at = [], 0
+    for clock, alike in groupby(clocks):
+        count = len(list(alike))
+        which = f"stage {at}" if count == 1 else f"stages {at} to {at + count - 1}"
+        where = f" on {which}" if len(set(clocks)) > 1 else ""
+        at += count
+        if clock < 1.0:
+            lines.append(f"{_command(chip.vendor, clock, chip.clock_hz)}{where}")
+    return (Lost("clock", f"{' and '.join(lines)}, set on every host before the launch"),)
+
+
+def _command(vendor: str, clock: float, full_hz: float | None) -> str:
+    if full_hz is None:
+        return f"the clock {clock:g} of the highest"
+    megahertz = round(clock * full_hz / 1e6)
+    if vendor == "NVIDIA":
+        return f"nvidia-smi --lock-gpu-clocks={megahertz}"
+    return f"a clock of {megahertz} MHz"

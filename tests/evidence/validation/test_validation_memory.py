@@ -141,7 +141,10 @@ def test_the_default_risk_is_held_against_runs_that_ran_and_that_failed(
 @each(
     ("flags", "said"),
     [
-        ("--recompute-modules mla_up_proj moe_act", 1),
+        ("--recompute-modules mla_up_proj moe_act", 0),
+        ("--recompute-modules mla_up_proj mhc", 1),
+        ("--recompute-modules mhc mla_up_proj", 1),
+        ("--recompute-norm --recompute-norm-num-layers 8", 1),
         ("--recompute-modules core_attn", 0),
         ("--recompute-method block --recompute-num-layers 5", 1),
         ("--recompute-method uniform --recompute-num-layers 1", 0),
@@ -150,7 +153,7 @@ def test_the_default_risk_is_held_against_runs_that_ran_and_that_failed(
         ("remat_policy=custom decoder_layer_input=device query_proj=remat", 0),
         ("remat_policy=custom decoder_layer_input=offload", 1),
         ("remat_policy=minimal", 1),
-        ("--cpu-offloading-num-layers 40; --recompute-modules mlp", 2),
+        ("--cpu-offloading-num-layers 40; --recompute-modules mhc", 2),
         ("", 0),
     ],
 )

@@ -73,6 +73,8 @@ FAULTS = [
     ({"job": "fsft"}, "job: 'fsft' is not one of pretrain, sft, lora"),
     ({"sharding": "zero4"}, "sharding: 'zero4' is not one of ddp, zero1, zero2, zero3"),
     ({"recompute": "all"}, "recompute: 'all' is not one of none, selective, full"),
+    ({"recompute": "layernrom+mlp"}, "did you mean 'layernorm'?"),
+    ({"recompute": "mla_up_proj"}, "recompute: no layer has mla_up_proj apart"),
     ({"precision": "bf61"}, "did you mean 'bf16'?"),
     ({"micro_batch_seqs": "16"}, "global_batch_seqs: 512 is less than"),
     ({"n_heads": "4096"}, "n_heads: 4096 exceeds d_model 3072"),

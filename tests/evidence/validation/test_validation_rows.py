@@ -1,7 +1,9 @@
 """What flags and notes of a row say of its plan and its chips."""
 
+import pytest
 from support.cases import each
 
+from planner.base.errors import InputError
 from planner.evidence.csvfile import published
 from planner.evidence.runs.rows import run_of
 from planner.evidence.validation.predicting import Constants
@@ -11,6 +13,12 @@ GOOD = {
     "global_batch_seqs": "512", "step_time_s": "3.5665", "n_layers": "30", "d_model": "3072",
     "n_heads": "32", "d_ff": "12288", "vocab": "51200", "micro_batch_seqs": "8", "tp": "1",
     "pp": "1", "precision": "fp16", "recompute": "full", "sharding": "ddp",
+}  # fmt: skip
+
+EXPERTS = {
+    **GOOD, "model_name": "deepseek-v3", "hardware": "h100-sxm5-80", "n_chips": "256",
+    "n_layers": "61", "d_model": "7168", "ep": "64", "micro_batch_seqs": "1", "recompute": "",
+    "sharding": "zero1", "source": "Megatron-Bridge, NeMo 26.08",
 }  # fmt: skip
 
 
@@ -38,6 +46,37 @@ def test_layers_that_are_checkpointed_are_counted(said: dict[str, str], full: in
         (stage,) = plan.stages
         assert (stage.layers, stage.full, stage.selective) == (30, (full, 0), (0, 0))
         assert (stage.recompute, plan.recompute) == ("none", "none")
+
+
+@each(
+    ("said", "recompute"),
+    [
+        ({"flags": "--recompute-modules mla_up_proj; fused"}, "mla_up_proj"),
+        ({"flags": "--recompute-modules moe_act layernorm"}, "layernorm+moe_act"),
+        ({"flags": "deepep; recompute moe_act layernorm; forced"}, "layernorm+moe_act"),
+        ({"flags": "--recompute-modules core_attn"}, "selective"),
+        ({"flags": "recompute=norm,act; -", "recompute": "selective"}, "layernorm+moe_act"),
+        ({"flags": "recompute=moe; -", "recompute": "selective"}, "moe"),
+        ({"flags": "--recompute-modules mlp", "recompute": "full"}, "full"),
+        ({"flags": "--recompute-modules mlp mhc"}, "none"),
+        ({"flags": "recompute uniform 1"}, "none"),
+        ({"recompute": "moe_act+layernorm"}, "layernorm+moe_act"),
+    ],
+)
+def test_modules_that_recompute_are_those_of_flags_or_column(
+    said: dict[str, str], recompute: str
+) -> None:
+    """Where another one is listed, and under whole layers, the common rules hold."""
+    assert run_of(shipped_row() | EXPERTS | said).plan.recompute == recompute
+
+
+def test_modules_that_no_layer_has_recompute_nothing_and_are_refused_as_a_column() -> None:
+    """Megatron-LM warns of the flag; a plan that names them is a mistake."""
+    row = shipped_row() | GOOD | {"recompute": ""}
+    flags = {"flags": "--recompute-modules layernorm mlp moe_act"}
+    assert run_of(row | flags).plan.recompute == "mlp"
+    with pytest.raises(InputError, match="no layer has moe_act apart; those it has: core_attn, ml"):
+        run_of(row | {"recompute": "mlp+moe_act"})
 
 
 @each(

@@ -52,12 +52,21 @@ def _of_modules(launch: LaunchSettings, model: Model, modules: set[str]) -> str:
         what = f"of {', '.join(other)} is neither that of a module that plans name nor of layers"
         launch.unsupported("recompute", name, what, RECOMPUTES_ALLOWED)
         modules &= {*MODULES}
-    latent, kinds = model.attention.kv_lora_rank is not None, {*model.layer_kinds}
-    if "mla_up_proj" in modules and not latent:
+    apart = modules_apart(model)
+    if "mla_up_proj" in modules - apart:
         launch.wrong(name, "mla_up_proj needs latent attention")
-    if "moe_act" in modules and "moe" in kinds and not launch.on("--moe-grouped-gemm"):
+    if "moe_act" in modules & apart and not launch.on("--moe-grouped-gemm"):
         launch.wrong(name, "moe_act needs --moe-grouped-gemm")
+    if idle := sorted(modules - apart):
+        launch.warnings.append(f"{name}: no layer of {model.name} has {', '.join(idle)} apart")
+    return modules_words(modules & apart)
+
+
+def modules_apart(model: Model) -> frozenset[str]:
+    """The modules that some layer of a model has as one of its own."""
+    latent, kinds = model.attention.kv_lora_rank is not None, {*model.layer_kinds}
     has = {
+        "core_attn": True,
         "layernorm": latent or "moe" in kinds,
         "mla_up_proj": latent,
         "mlp": "dense" in kinds,
@@ -65,9 +74,7 @@ def _of_modules(launch: LaunchSettings, model: Model, modules: set[str]) -> str:
         "moe_act": "moe" in kinds,
         "shared_experts": model.moe is not None and model.moe.shared_experts > 0,
     }
-    if idle := sorted(one for one in modules if not has.get(one, True)):
-        launch.warnings.append(f"{name}: no layer of {model.name} has {', '.join(idle)} apart")
-    return modules_words(modules - {*idle})
+    return frozenset(name for name, there in has.items() if there)
 
 
 def _full(

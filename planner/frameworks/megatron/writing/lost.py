@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from planner.assumptions.number_formats import kept_operand_bytes
 from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
 from planner.frameworks.megatron.words import HIDDEN
@@ -14,6 +12,7 @@ from planner.frameworks.megatron.writing.parallel import (
     why_tp_is_exposed,
 )
 from planner.frameworks.rules.alike import keeps_scores
+from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import without_kernel
@@ -22,7 +21,7 @@ from planner.frameworks.writing.texts import without_kernel
 def lost_of(launch: Launch) -> tuple[Lost, ...]:
     """Clocks, another framework's prediction, its overlaps, jobs that start from a checkpoint."""
     framework = launch.cost.job.framework
-    found = list(_clocks(launch))
+    found = list(lost_clock(launch))
     family = (framework.name, framework.derived_from)
     if "megatron" not in family:
         reason = f"predicted for {framework.name}; ask for --framework megatron"
@@ -51,30 +50,3 @@ def lost_of(launch: Launch) -> tuple[Lost, ...]:
         reason = "it starts from random weights; --load DIRECTORY --finetune continues"
         found.append(Lost("job", reason))
     return tuple(found)
-
-
-def _clocks(launch: Launch) -> list[Lost]:
-    """Commands that lock the clocks below 1, for the chips of each stage."""
-    plan, chip = launch.plan, launch.cost.chip
-    stages = plan.stages or ()
-    own = [plan.clock if one.clock is None else one.clock for one in stages[: plan.pp]]
-    clocks = own or [plan.clock]
-    if all(clock == 1.0 for clock in clocks):
-        return []
-    lines, at = [], 0
-    for clock, alike in groupby(clocks):
-        count = len(list(alike))
-        where = f" on stages {at} to {at + count - 1}" if len(set(clocks)) > 1 else ""
-        at += count
-        if clock < 1.0:
-            lines.append(f"{_command(chip.vendor, clock, chip.clock_hz)}{where}")
-    return [Lost("clock", f"{' and '.join(lines)}, set on every host before the launch")]
-
-
-def _command(vendor: str, clock: float, full_hz: float | None) -> str:
-    if full_hz is None:
-        return f"the clock {clock:g} of the highest"
-    megahertz = round(clock * full_hz / 1e6)
-    if vendor == "NVIDIA":
-        return f"nvidia-smi --lock-gpu-clocks={megahertz}"
-    return f"a clock of {megahertz} MHz"
