@@ -38,7 +38,7 @@ JOBS = {"pretrain": "pretrain", "sft": "finetune", "lora": "lora"}
 """Words of the column `job`, and kinds of `planner.cost.job.JOB_KINDS`."""
 _COUNTED = (
     r"num-ckpt-layers=(\d+)|recompute-method block --recompute-num-layers (\d+)"
-    r"|full recompute of (\d+) layers|(\d+) of \d+ layers checkpointed"
+    r"|full recompute of (\d+) layers|(?<!\d)(\d+) of \d+ layers checkpointed"
 )
 _EVERY = r"selective every (\d)\w\w layer"
 """How flags and notes count layers that are recomputed in full."""
