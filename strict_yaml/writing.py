@@ -17,7 +17,7 @@ from strict_yaml.scalars import CautiousResolver
 # Breaks of a line in YAML 1.1, and the mark of a byte order: only an escape keeps them.
 _SPACE = re.compile("(?<! ) (?! )")
 _SPECIAL = re.compile("[\x85\u2028\u2029\ufeff]")
-_LINES = re.compile("[ -~\n]*\n[ -~\n]*")
+_LINES = re.compile("[ -~]*\n[ -~\n]*")
 
 
 def dump(

@@ -24,7 +24,7 @@ _OF_LATENTS = ("kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_
 
 # A class is called after its type: Qwen3MoeForCausalLM, GPT2LMHeadModel, LlamaModel.
 _CLASS = re.compile(
-    r"(\w+?)(?:For[A-Z]\w*|LMHeadModel|DoubleHeadsModel|PreTrainedModel|TextModel|Model)"
+    r"(?=\w+\Z)(\w+?)(?:For[A-Z]\w*|LMHeadModel|DoubleHeadsModel|PreTrainedModel|TextModel|Model)"
 )
 _MOST_CLASSES = 8
 _MOST_TYPES = 3

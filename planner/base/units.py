@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from planner.base.errors import InputError
-from planner.base.messages import shown, too_long
+from planner.base.messages import LONGEST_NUMBER, shown, too_long
 
 MIB, GIB = 2.0**20, 2.0**30
 """Bytes."""
@@ -23,8 +23,11 @@ _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": HOUR_S, "d": DAY_S,
 _MM2 = {"mm": 1.0, "cm": 100.0, "m": 1e6}
 _MOST_MM2 = 1e18
 M2_PER_MM2 = 1e-6
-_AREA = re.compile(r"(?s)^(.*?)(?:(mm|cm|m)(?:2|\^2|\u00b2))?\s*$")
-_NUMBER = re.compile(r"^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/%]*)\s*$")
+MOST_PRINTED = 1e18
+"""Above every number that a tool prints of what exists; larger ones are damage."""
+_AREA = re.compile(r"(?s)(.*?)(?:(mm|cm|m)(?:2|\^2|\u00b2))?")
+_DIGITS = r"((?>[+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?))"
+_NUMBER = re.compile(rf"^\s*{_DIGITS}\s*+([A-Za-z/%]*)\s*$")
 
 
 def _split(text: str, what: str, example: str) -> tuple[float, str]:
@@ -36,6 +39,24 @@ def _split(text: str, what: str, example: str) -> tuple[float, str]:
     if refused := too_long(match.group(1)):
         raise InputError(f"{what}: {refused}")
     return float(match.group(1).replace("_", "")), match.group(2)
+
+
+def printed_number(printed: object) -> float | None:
+    """A number in a text of another tool; None: it is none, or beyond `MOST_PRINTED`.
+
+    Args:
+        printed: Its text, such as `1234` or `1.5e3`, or what a reader of JSON made of it.
+    """
+    if isinstance(printed, str):
+        if len(printed) > LONGEST_NUMBER:
+            return None
+        try:
+            printed = float(printed)
+        except ValueError:
+            return None
+    if isinstance(printed, bool) or not isinstance(printed, int | float):
+        return None
+    return float(printed) if abs(printed) <= MOST_PRINTED else None  # NaN is in no order
 
 
 def _scaled_up(value: float, scale: float, text: str, what: str) -> float:
@@ -156,7 +177,7 @@ def parse_within(text: str, what: str = "deadline") -> tuple[float, float | None
 
 def parse_mm2(text: str, what: str = "area") -> float:
     """Square millimetres: `5000`, `6.7e6`, `5000mm2`, `50cm^2`, `0.005m2`."""
-    match = _AREA.match(text)
+    match = _AREA.fullmatch(text.rstrip())
     assert match is not None  # it matches any line
     number, unit = match.groups()
     try:
@@ -180,7 +201,7 @@ def parse_share(text: str, what: str = "share") -> float:
 _FRACTIONS = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
 _PREFIXES = {**_DECIMAL, **_BINARY, **_FRACTIONS}
 _COUNTED = ("", "1", "chip", "tokens", "parameters")
-_FORM = re.compile(r"^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*$")
+_FORM = re.compile(rf"^\s*{_DIGITS}\s*+(\S*+)\s*$")
 
 
 def parse_quantity(text: str, unit: str, what: str, near: float | None = None) -> float:
@@ -244,7 +265,7 @@ def pattern_of(quantity: str) -> str:
         quantity: count, bytes, seconds, share, area, watts or joules;
             numbers below zero are left out.
     """
-    number = r"\+?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+    number = r"\+?([0-9][0-9_]*(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
     return rf"^\s*{number}\s*{_SUFFIXES[quantity]}\s*$"
 
 

@@ -204,6 +204,11 @@ WRONG: dict[str, tuple[dict[str, str], dict[str, Any], str]] = {
                                "is no output that is read here"),
     "a number that is none": ({"x": made.nccl(2, 18, [1]).replace('"9"', '"many"', 1)}, {},
                               "count of <nvlink> is 'many', not a number"),
+    "a number too large": ({"i": made.ports([400]).replace("400", "4" * 5000)}, {},
+                           "i: line 7: Rate is '4{60}...', not a number from 0 to 1e.18"),
+    "endless links": ({"t": NV18.replace("NV18", f"NV{'1' * 400}", 1)}, {}, "t: line 2: NV is '11"),
+    "more GPUs than a node has": ({"x": made.nccl(1100, 0, [])}, {},
+                                  "a node of 1,100 GPUs; at most 1,024 are read"),
     "no active port": ({"i": made.ports([], down=2)}, {}, "no port of any device is active"),
     "no rate": ({"i": made.ports([400]).replace("400", "fast")}, {},
                 "no active port states a rate in Gb/s"),
@@ -234,7 +239,7 @@ def test_an_output_that_is_cut_or_mixed_up_is_refused_or_read(
     cut = data.draw(st.integers(0, len(lines)))
     text = "\n".join([*lines[:cut], *kept])
     if data.draw(st.booleans()):  # whole, and all numbers after a sign or in a cell are another
-        number = data.draw(st.sampled_from(["0", "1", "7", "99999999999"]))
+        number = data.draw(st.sampled_from(["0", "1", "7", "99999999999", "9" * 400, "9" * 5000]))
         text = "\n".join(re.sub(r"(?<=[=:\", V])\d+", number, line) for line in lines)
     with contextlib.suppress(InputError):
         found_in(tmp_path_factory.mktemp("cut"), {**outputs, next(iter(outputs)): text}, **options)

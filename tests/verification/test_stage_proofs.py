@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -54,6 +56,23 @@ def parts_of(content: bytes) -> Parts:
     """Document and programs, to be altered."""
     document, _, texts = opened(content, "proof")
     return json.loads(json.dumps(document)), dict(texts)
+
+
+def test_any_damage_of_an_archive_is_said_in_one_line() -> None:
+    """Each byte outside of the packed texts takes other values in turn."""
+    texts = {f"{at}.mps": "ENDATA\n" * at for at in range(3)}
+    whole = archive({"stages": 1}, texts)
+    said = set()
+    for at, value in product(range(len(whole)), (0, 14, 255)):
+        damaged = bytes([*whole[:at], value, *whole[at + 1 :]])
+        with pytest.raises(InputError) as error:
+            opened(damaged, "proof.zip")
+        said.add(str(error.value))
+    for cut in range(0, len(whole), 9):
+        with pytest.raises(InputError, match=r"^proof\.zip: is no certificate: "):
+            opened(whole[:cut], "proof.zip")
+    assert len(said) > 1
+    assert all(re.fullmatch("proof.zip: is no certificate: .+", one) for one in said)
 
 
 def _times(part: str, name: str, factor: float) -> Callable[[Parts], None]:

@@ -33,7 +33,10 @@ _SAYS: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"cutedsl_fused_grouped_mlp=False", {"kernels": "grouped"}),
 )
 """Patterns of flags (any case, later ones over earlier) and what they say."""
-_PADDED = r"capacity(?:-factor)?[ =](\d+\.?\d*).*(?:pad-expert-input|padded)-to-capacity"
+_PADDED = (
+    r"(?m)^(?>.*?capacity(?:-factor)?[ =](\d+(?:\.\d*)?))"
+    r".*(?:pad-expert-input|padded)-to-capacity"
+)
 _FUSED_PERMUTATION = r"moe[-_]permute[-_]fusion"
 """Where software leaves it out by default, a flag has tokens permuted in one kernel."""
 

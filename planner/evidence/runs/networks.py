@@ -37,7 +37,7 @@ _PORTS = re.compile(rf"(?<![\w.])(\d+) ?x ?[^,;+(]*?{_RATE}", re.IGNORECASE)
 _NODE = re.compile(rf"{_RATE} ?(?:per|/) ?(?:node|host|server)", re.IGNORECASE)
 _PLAIN = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([GT])(bps)\b", re.IGNORECASE)
 _SOME_RATE = re.compile(r"\d ?[GT](b|B|$|[^a-zA-Z])")
-_COMPUTE = re.compile(r".*compute:", re.IGNORECASE)
+_COMPUTE = re.compile(r"^.*compute:", re.IGNORECASE | re.MULTILINE)
 SHARED = {"efa": r"\befa\b", "tcpx": r"\btcpx\b"}
 """Networks between nodes that jobs share with others, as constants of NCCL call them, and words."""
 _ANY_CASE = re.IGNORECASE

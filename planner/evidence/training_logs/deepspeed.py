@@ -23,18 +23,17 @@ from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, pla
 
 _RATE = re.compile(
     rf"global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=({NUMBER}), "
-    r"MemAllocated=\S+GB, MaxMemAllocated=(\d+\.?\d*)GB"
+    r"MemAllocated=\S+GB, MaxMemAllocated=(\d+(?:\.\d*)?)GB"
 )
 _PIPELINE = re.compile(
-    r"steps: (\d+) loss: (-?\d+\.?\d*|nan|-?inf) .*?iter time \(s\): (" + NUMBER + r") "
-    r"samples/sec: "
+    rf"^(?>.*?steps: (\d+) loss: ({NUMBER}) ).*?iter time \(s\): ({NUMBER}) samples/sec: "
 )
 _STATED = {
     "sequences": re.compile(r"\s train_batch_size \.+ (\d+)\b"),
     "micro_batch": re.compile(r"\s train_micro_batch_size_per_gpu \.* *(\d+)\b"),
 }
 _OVERFLOW = re.compile(r"\[deepspeed\] OVERFLOW!(?: Rank 0)? Skipping step\.")
-_SCALE = re.compile(r"reducing to (\d+\.?\d*)")
+_SCALE = re.compile(r"reducing to (\d+(?:\.\d*)?)")
 
 
 def parse_deepspeed(text: str, label: str) -> TrainingLog:

@@ -15,7 +15,7 @@ from planner.base.units import plural
 
 WARM_UP = 5
 """Steps at the beginning that do not count: compilation, autotuning, first collectives."""
-NUMBER = r"(?:-?\d+\.?\d*(?:e[+-]?\d+)?|nan|-?inf)"
+NUMBER = r"(?:-?\d+(?:\.\d*)?(?:e[+-]?\d+)?|nan|-?inf)"
 """A printed number; those that are no time of a step are told from lines that are of none."""
 _LEAST, _MOST = 1e-9, 1e9
 """Seconds of a step, or tokens or sequences per second, that can be meant."""

@@ -23,9 +23,9 @@ from planner.base.units import GIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
-    rf"completed step: (\d+), seconds: ({NUMBER}), .*?\bloss: (-?\d+\.\d+|nan|-?inf)\b"
+    rf"^(?>.*?completed step: (\d+), seconds: ({NUMBER}), ).*?\bloss: (-?\d+\.\d+|nan|-?inf)\b"
 )
-_MEMORY = re.compile(r"Total estimated memory size: (\d+\.?\d*) GB,")
+_MEMORY = re.compile(r"Total estimated memory size: (\d+(?:\.\d*)?) GB,")
 _STATED = {
     "chips": re.compile(r"Num_devices: (\d+), shape"),
     "sequences": re.compile(r"Config param global_batch_size_to_train_on: (\d+)\b"),

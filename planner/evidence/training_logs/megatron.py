@@ -28,14 +28,15 @@ from planner.base.units import MIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
-    rf"iteration\s+(\d+)/\s*\d+ \|.*?elapsed time per iteration \(ms\): ({NUMBER}) \|"
+    r"^(?>.*?iteration\s+(\d+)/\s*\d+ \|)"  # the first: no other has more behind it
+    rf".*?elapsed time per iteration \(ms\): ({NUMBER}) \|"
 )
 _SKIPPED = re.compile(r"number of skipped iterations:\s+(\d+)")
 _NAN = re.compile(r"number of nan iterations:\s+(\d+)")
 _BATCH = re.compile(r"global batch size:\s+(\d+) \|")
-_SCALE = re.compile(r"loss scale: (\d+\.?\d*) \|")
-_LOSS = re.compile(r"lm loss: ([+-]?\d+\.?\d*(?:[eE][+-]?\d+)?|nan|-?inf) \|")
-_MEMORY = re.compile(r"memory \(MB\) \|.*?max allocated: (\d+\.?\d*)")
+_SCALE = re.compile(r"loss scale: (\d+(?:\.\d*)?) \|")
+_LOSS = re.compile(r"lm loss: ([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|nan|-?inf) \|")
+_MEMORY = re.compile(r"^(?>.*?memory \(MB\) \|).*?max allocated: (\d+(?:\.\d*)?)")
 _BEGINS = "[before the start of training step] datetime:"
 _STATED = {
     "chips": re.compile(r"using world size: (\d+),"),

@@ -25,18 +25,20 @@ from planner.base.units import GIB
 from planner.evidence.training_logs.log import Reading, TrainingLog, number, plain_lines
 
 _STEP = re.compile(
-    r"(?<!validate )step:\s+(\d+)\s+loss:\s*(-?\d+\.?\d*|nan|-?inf)\b"
-    r".*?memory:\s*(\d+\.?\d*)GiB\(.*?\)\s+tps:\s+(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|nan|-?inf)"
+    r"^(?>.*?(?<!validate )step:\s+(\d+)\s+loss:\s*(-?\d+(?:\.\d*)?|nan|-?inf)\b)"
+    r"(?>.*?memory:\s*(\d+(?:\.\d*)?)GiB\([^()]*\))\s+"
+    r"tps:\s+(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|nan|-?inf)"
 )
 _BEGINS = re.compile(r"Training starts at step (\d+)")
 _MESH = re.compile(
     r"Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), "
     r"cp=(\d+), tp=(\d+), ep=(\d+)"
 )
+_STARTS = r"^(?>.*?Trainer is initialized with )"
 _TRAINER = {
-    "sequences": re.compile(r"Trainer is initialized with .*?global batch size (\d+),"),
-    "seq_len": re.compile(r"Trainer is initialized with .*?sequence length (\d+),"),
-    "tokens": re.compile(r"Trainer is initialized with .*?, (\d+) tokens per train step"),
+    "sequences": re.compile(rf"{_STARTS}.*?global batch size (\d+),"),
+    "seq_len": re.compile(rf"{_STARTS}.*?sequence length (\d+),"),
+    "tokens": re.compile(rf"{_STARTS}.*?, (\d+) tokens per train step"),
 }
 
 

@@ -37,7 +37,9 @@ _OWN = re.compile(r"\btrl\b")
 
 
 _FLAG = r"--deepspeed(?:[_-]config(?:[_-]file)?)?[\s=]"
-_LAUNCHER = re.compile(rf"(?m)^\s*(?:[A-Z_]+=\S*\s+|srun\s.*)*deepspeed\s|{_FLAG}")
+_LAUNCHER = re.compile(
+    rf"(?m)^[^\S\n]*+(?:[A-Z_]++=\S*+[^\S\n]++)*(?:srun[^\S\n].*)?deepspeed\s|{_FLAG}"
+)
 _CONFIG = re.compile(rf"{_FLAG}+[\"']?([\w./-]+\.json)")
 
 

@@ -6,13 +6,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+_BLANKS = r"[^\S\n]"  # of one line
 _COMMAND = re.compile(
-    r"^\s*(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(torchrun|srun|tune\s+run|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s",
+    rf"^{_BLANKS}*+(?:[A-Z_][A-Z0-9_]*+=\S*+{_BLANKS}++)*"
+    r"(torchrun|srun|tune\s+run|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s",
     re.M,
 )
 _SCRIPTS = re.compile(r"(?<![\w-])[\w-]+\.sh\b")  # from the start of a word: linear in its length
 _MOST = 16  # scripts that start one another
-_ARGUMENT = re.compile(r"^\s*--[a-z][\w-]+", re.M)
+_ARGUMENT = re.compile(rf"^{_BLANKS}*+--[a-z][\w-]+", re.M)
 
 
 def looks_like_shell(text: str) -> bool:

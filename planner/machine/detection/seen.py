@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.base.messages import printable
+from planner.base.messages import printable, shown
+from planner.base.units import MOST_PRINTED, printed_number
 
 T = TypeVar("T")
 
@@ -49,7 +51,7 @@ class Output:
 
     def lines(self) -> list[str]:
         """Its lines."""
-        return self.text.splitlines()
+        return _lines(self.text)
 
     def fact(self, value: T, line: int) -> Fact[T]:
         """What a line says; lines count from 0 here, and from 1 where people read."""
@@ -57,9 +59,32 @@ class Output:
         text = words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
         return Fact(value=value, output=self.name, line=line + 1, text=text)
 
+    def number(self, text: str, line: int, what: str) -> float:
+        """The number that a line says; lines count from 0 here.
+
+        Args:
+            text: What stands there.
+            line: Of the output.
+            what: Names it in messages.
+
+        Raises:
+            InputError: It is none, or larger than any that can be meant.
+        """
+        value = printed_number(text)
+        if value is None or value < 0:
+            allowed = f"a number from 0 to {MOST_PRINTED:g}"
+            raise self.mistake(line, f"{what} is {shown(text)}, not {allowed}")
+        return value
+
     def mistake(self, line: int, words: str) -> InputError:
         """An error that names the file and the line, counted from 0 here."""
         return InputError(f"{self.name}: line {line + 1}: {words}")
+
+
+@lru_cache(maxsize=2)
+def _lines(text: str) -> list[str]:
+    """The lines of an output, which facts ask for one by one."""
+    return text.splitlines()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ LEAST = 1e-9
 """Bytes, and bytes per second: below, quotients of them would not be numbers."""
 _BITS = 8
 _JOULES = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
-_ENERGY = re.compile(r"^(.*?)\s*(?:([munpf]?)J/(B|byte|bit|b))?$")
+_ENERGY = re.compile(r"(.*?)(?:([munpf]?)J/(B|byte|bit|b))?")
 _UNITS = {
     "bytes": " B",
     "bandwidth_bytes_per_s": " B/s",
@@ -54,7 +54,7 @@ def parse_energy_per_byte(text: str, what: str = "energy-per-hop") -> float:
     Raises:
         InputError: It is no such figure, or negative.
     """
-    match = _ENERGY.match(text.strip())
+    match = _ENERGY.fullmatch(text.strip())
     number, prefix, per = match.groups() if match else (text, None, None)
     try:
         value = parse_count(number, what)

@@ -11,7 +11,7 @@ from planner.base.errors import InputError
 from planner.base.fields import refusal
 from planner.base.messages import shown
 
-_FACTOR = re.compile(r"\s*(-?\d+\.?\d*(?:[eE][+-]?\d+)?|-?\.\d+(?:[eE][+-]?\d+)?)\s*x\s*")
+_FACTOR = re.compile(r"\s*(-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|-?\.\d+(?:[eE][+-]?\d+)?)\s*x\s*")
 _PATTERN = r"^[^=\s]+=[^=]+$"
 
 

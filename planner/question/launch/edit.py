@@ -24,7 +24,7 @@ from planner.plan import Plan
 from planner.question.launch.read import LaunchRead, file_beside, launch_in, part_of, text_of
 
 _CONTEXT = 1
-_SETTINGS = re.compile(r"[\w./-]+\.(?:toml|ya?ml|json)\b")
+_SETTINGS = re.compile(r"(?<![\w./-])[\w./-]+\.(?:toml|ya?ml|json)\b")
 _UNENDED = "\\ No newline at end of file"
 _FREE = ("split", "schedule", "order", "clock", "layout")
 """Fields of a plan that a reader names by rules of its own."""

@@ -31,7 +31,7 @@ _GOES_WITH = {
 }
 _MOST = 2**31
 _MOST_VALUES = 64
-_RANGE = re.compile(r"(.+?)(?:\.\.|-)(.+)")
+_RANGE = re.compile(r"(?s)(.+?)(?:\.\.|-)(.+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -18,6 +20,12 @@ from strict_yaml.limits import larger_than, largest
 
 PROOF = "proof.json"
 FORMAT = 1
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, OverflowError,
+    NotImplementedError, RuntimeError,
+)  # fmt: skip
+"""What `zipfile` raises of damaged archives: RuntimeError where one is marked as encrypted."""
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MOMENT = (1980, 1, 1, 0, 0, 0)  # the same proof has the same bytes
 
 
@@ -96,15 +104,28 @@ def opened(content: bytes, name: str) -> tuple[dict[str, Any], StageProof, dict[
         InputError: It is no such archive, or a part of it is missing or too large.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as file:
-            limit = largest(LARGEST_BYTES)
-            if sum(one.file_size for one in file.infolist()) > limit:
-                raise InputError(f"{name}: is no certificate: unpacked {larger_than(limit)}")
-            texts = {one: file.read(one).decode() for one in file.namelist()}
+        texts = _unpacked(content, name)
         found = json.loads(texts.pop(PROOF))
         return found, StageProof.model_validate_json(json.dumps(found), strict=True), texts
     except ValidationError as error:
         first = mistakes(error, lambda at: ".".join(map(str, at)), StageProof.model_fields)[0]
         raise InputError(f"{name}: is no certificate: {first}") from error
-    except (zipfile.BadZipFile, KeyError, ValueError, RecursionError) as error:
+    except (*_DAMAGED, KeyError, RecursionError) as error:
         raise InputError(f"{name}: is no certificate: no archive with {PROOF}") from error
+
+
+def _unpacked(content: bytes, name: str) -> dict[str, str]:
+    """The texts of an archive by file.
+
+    Raises:
+        InputError: They are too large.
+        BadZipFile: A file is not packed as `archive` does it. A damaged archive raises the others
+            of `_DAMAGED` as well.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        limit = largest(LARGEST_BYTES)
+        if sum(one.file_size for one in file.infolist()) > limit:
+            raise InputError(f"{name}: is no certificate: unpacked {larger_than(limit)}")
+        if any(one.compress_type not in _PACKED for one in file.infolist()):
+            raise zipfile.BadZipFile("a file that is packed otherwise")
+        return {one.filename: file.read(one).decode() for one in file.infolist()}

@@ -15,7 +15,6 @@ Sources: pytorch/kineto libkineto/src/output_json.cpp and PyTorch 2.13.0 torch/p
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import numpy as np
 from planner.base.errors import InputError
 from planner.base.files import read_unpacked
 from planner.base.messages import one_line
+from planner.base.units import printed_number
 from planner.evidence.calibration.logs.trace import DeviceTime, Spans, device_time
 
 LARGEST_BYTES = 256 * 2**20
@@ -83,5 +83,5 @@ def _events(content: bytes, label: str) -> list[dict[str, Any]]:
 def _is_whole(event: dict[str, Any]) -> bool:
     """Whether an event has a name, a beginning and a duration that is not below zero."""
     numbers = (event.get("ts"), event.get("dur"))
-    real = all(isinstance(one, int | float) and math.isfinite(one) for one in numbers)
+    real = all(isinstance(one, int | float) and printed_number(one) is not None for one in numbers)
     return "name" in event and real and event["dur"] >= 0

@@ -24,7 +24,9 @@ LARGEST_BYTES = 2**30
 _TABLE = "CUPTI_ACTIVITY_KIND_KERNEL"
 _QUERY = f"""
     SELECT k.deviceId, s.value, k.start, k.end FROM {_TABLE} AS k
-    JOIN StringIds AS s ON s.id = k.demangledName ORDER BY k.deviceId
+    JOIN StringIds AS s ON s.id = k.demangledName
+    WHERE typeof(k.deviceId) = 'integer' AND typeof(s.value) = 'text'
+    AND typeof(k.start) = 'integer' AND typeof(k.end) = 'integer' ORDER BY k.deviceId
 """
 
 

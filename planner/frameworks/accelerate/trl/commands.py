@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import field
+from itertools import pairwise
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
@@ -26,10 +27,9 @@ _COMMAND = re.compile(
     r"\baccelerate\s+launch\b|\btrl\s+[a-z]{3,8}\b|\btrl[./]scripts[./]|"
     r"\b(?:torchrun|python3?|torch\.distributed\.(?:run|launch))\b"
 )
-_CONFIGURED = re.compile(
-    r"\b(?:trl\s+(?:sft|dpo)\b|(?:accelerate\s+launch|trl[./]scripts[./])"
-    r"(?:[^\n]|\\\n)*(?:--config[\s=]+|\.py\s+)\S+\.ya?ml)"
-)
+_TRL = re.compile(r"\btrl\s+(?:sft|dpo)\b")
+_LAUNCH = re.compile(r"\b(?:accelerate\s+launch\b|trl[./]scripts[./])")
+_SETTINGS = (".yaml", ".yml")
 _FILE = re.compile(rf"(?m)^{_ROWS}:")
 _PROGRAM = re.compile(r".*\.py|(?:trl|llamafactory)[\w./-]*")
 _YAML = re.compile(r"[^-]\S*\.ya?ml")
@@ -77,7 +77,25 @@ def is_program(text: str) -> bool:
         return bool(_FILE.search(text))
     if "axolotl" in text or not _COMMAND.search(text):
         return False
-    return f"--{_ROWS}" in text or bool(_CONFIGURED.search(text))
+    return f"--{_ROWS}" in text or _is_configured(text)
+
+
+def _is_configured(text: str) -> bool:
+    """Whether a command names a file of arguments: of trl, or of what Accelerate starts."""
+    if _TRL.search(text):
+        return True
+    lines = text.replace("\\\n", " ").splitlines()
+    return any(
+        _names_settings(line[found.end() :]) for line in lines if (found := _LAUNCH.search(line))
+    )
+
+
+def _names_settings(line: str) -> bool:
+    """Whether YAML follows `--config` or a program."""
+    words = line.split()
+    said = [word.rpartition("--config=")[2] for word in words if "--config=" in word]
+    after = [word for before, word in pairwise(words) if before.endswith(("--config", ".py"))]
+    return any(one in word for word in (*said, *after) for one in _SETTINGS)
 
 
 def opened(text: str, asked: Asked) -> Started:
@@ -144,7 +162,7 @@ def _commands(shell: Shell) -> list[tuple[list[str], str]]:
         flat = [part for word in words for part in (word.split() if " --" in word else [word])]
         names = {word.partition("=")[0] for word in flat}
         line = " ".join(flat)
-        if f"--{_ROWS}" in names or (_CONFIGURED.search(line) and flat[0] != "echo"):
+        if f"--{_ROWS}" in names or (_is_configured(line) and flat[0] != "echo"):
             found.append((flat, place))
     return found
 

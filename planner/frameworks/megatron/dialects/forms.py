@@ -17,11 +17,12 @@ from planner.frameworks.reading.settings import Asked
 from planner.frameworks.reading.texts import looks_like_shell
 from planner.frameworks.reading.yaml_files import yaml_mapping
 
-_NEOX = re.compile(r"""^\s*["']?(pipe|model)[-_]parallel[-_]size["']?\s*:""", re.M)
+_NEOX = re.compile(r"""^[^\S\n]*+["']?(pipe|model)[-_]parallel[-_]size["']?\s*:""", re.M)
 _NEMO = re.compile(r"^  (tensor|pipeline)_model_parallel_size\s*:", re.M)
 _PRIMUS = re.compile(r"^ +framework:\s*megatron\s*$", re.M)
 _BRIDGE = re.compile(
-    r"^\s*cfg\.model\b|^def \w+\(.*->\s*ConfigContainer|^(from|import) megatron\.bridge\b", re.M
+    r"^[^\S\n]*+cfg\.model\b|^def \w+\(.*->\s*ConfigContainer|^(from|import) megatron\.bridge\b",
+    re.M,
 )
 
 

@@ -22,7 +22,7 @@ from planner.frameworks.reading.python_recipe import PythonRecipe, python_recipe
 from planner.frameworks.reading.settings import Asked, Beside
 from planner.frameworks.reading.texts import looks_like_shell, whole
 
-_NEMO2 = re.compile(r"(?m)^\s*(?:import nemo_run\b|from nemo\.collections(?:\.llm)?\b)")
+_NEMO2 = re.compile(r"(?m)^[^\S\n]*+(?:import nemo_run\b|from nemo\.collections(?:\.llm)?\b)")
 _NAMED = re.compile(r"\b(?:llm\.)?(?:recipes\.)?(\w+)\.(pretrain|finetune)_recipe\(")
 _HELPERS = re.compile(r"(?m)^from nemo\.collections\.llm\.recipes\.(\w+) import")
 _NAME = re.compile(r"(?m)^NAME = [\"'](\w+)[\"']")

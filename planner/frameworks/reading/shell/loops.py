@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
 
 _TURNS = 256  # of a loop whose test or words are known
-_OTHERS = re.compile(r"[*?]|\[[^\]]|\{[^}]*(,|\.\.)")
+_OTHERS = re.compile(r"[*?]|\[[^\]]|\{[^{}]*(,|\.\.)")
 """Words that become names of files, or others."""
 
 

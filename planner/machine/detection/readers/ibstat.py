@@ -33,7 +33,8 @@ def read(output: Output) -> Seen:
         if port.get("State") != "Active" or not re.fullmatch(r"[1-9]\d*", port.get("Rate", "")):
             continue
         before = nics[name].rate if name in nics else None
-        rate = int(port["Rate"]) * _GIGABITS_PER_S + (before.value if before else 0.0)
+        own = output.number(port["Rate"], at, "Rate") * _GIGABITS_PER_S
+        rate = own + (before.value if before else 0.0)
         nics[name] = Nic(
             name=name, rate=output.fact(rate, at), ethernet=port.get("Link layer") == "Ethernet"
         )

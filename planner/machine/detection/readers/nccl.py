@@ -27,7 +27,10 @@ TOOL = "NCCL_TOPO_DUMP_FILE"
 _LINKS = {"nvlink": "NVLink", "xgmi": "xGMI"}
 _GPU_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
 _MEGABITS_PER_S = 1e6 / 8
-_START = re.compile(r"\ufeff?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<system[\s>]", re.DOTALL)
+_MOST_GPUS = 1024
+"""Of one node; the links of more would take memory by their square."""
+_COMMENT = r"<!--[^-]*+(?:-(?!->)[^-]*+)*-->"
+_START = re.compile(rf"\ufeff?\s*+(?:<\?xml[^>]*+>\s*+)?(?:{_COMMENT}\s*+)*<system[\s>]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +59,15 @@ def read(output: Output) -> Seen:
     """What the file says of its first node.
 
     Raises:
-        InputError: It is no XML, or an attribute is no number.
+        InputError: It is no XML, an attribute is no number, or it has too many GPUs.
     """
     elements = _elements(output)
     hosts = [element.host for element in elements if element.tag == "gpu"]
     elements = [element for element in elements if element.host in ("", *hosts[:1])]
     gpus = [element for element in elements if element.tag == "gpu"]
+    if len(gpus) > _MOST_GPUS:
+        most = f"a node of {len(gpus):,} GPUs; at most {_MOST_GPUS:,} are read"
+        raise output.mistake(gpus[_MOST_GPUS].line, most)
     devices = [
         element
         for element in elements
@@ -112,11 +118,10 @@ def _number(output: Output, element: _Element, name: str) -> float:
         InputError: It is missing, or none.
     """
     text = element.fields.get(name)
-    found = re.fullmatch(r"\s*(\d+(\.\d+)?)( GT/s.*)?", text or "")
-    if found is None:
-        said = "is missing" if text is None else f"is {text[:40]!r}"
-        raise output.mistake(element.line, f"{name} of <{element.tag}> {said}, not a number")
-    return float(found[1])
+    if text is None:
+        raise output.mistake(element.line, f"{name} of <{element.tag}> is missing, not a number")
+    number = text.partition(" GT/s")[0]
+    return output.number(number, element.line, f"{name} of <{element.tag}>")
 
 
 def _pcie(output: Output, devices: list[_Element]) -> Fact[float] | None:

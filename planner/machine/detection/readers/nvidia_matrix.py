@@ -11,9 +11,10 @@ import re
 from planner.machine.detection.seen import Nic, Output, Seen, Wiring
 
 TOOL = "nvidia-smi topo -m"
-_HEADER = re.compile(r"^\s*GPU0\s+(?!X\s)\S.*(Affinity|GPU\d|NIC\d)", re.MULTILINE)
-_FIRST_ROW = re.compile(r"^\s*GPU0\s+X(\s|$)", re.MULTILINE)
-_LEGEND = re.compile(r"^\s*(NIC\d+):\s*(\S+)\s*$", re.MULTILINE)
+_BLANKS = r"[^\S\n]"  # of one line
+_HEADER = re.compile(rf"^{_BLANKS}*+GPU0{_BLANKS}++(?!X\s)\S.*(Affinity|GPU\d|NIC\d)", re.MULTILINE)
+_FIRST_ROW = re.compile(rf"^{_BLANKS}*+GPU0{_BLANKS}++X(\s|$)", re.MULTILINE)
+_LEGEND = re.compile(rf"^{_BLANKS}*+(NIC\d++):{_BLANKS}*+(\S++){_BLANKS}*+$", re.MULTILINE)
 _NEAR = ("PIX", "PXB")
 _FAR = ("PHB", "NODE", "SYS", "SOC")
 
@@ -41,7 +42,7 @@ def read(output: Output) -> Seen:
     if len(rows) < len(gpus):
         raise output.mistake(head, f"{len(gpus)} GPUs, but rows of only {len(rows)} follow")
     shown = output.fact(len(gpus), first)
-    links = tuple(tuple(_links(row[at]) for at in gpus) for row in rows)
+    links = tuple(tuple(_links(output, first, row[at]) for at in gpus) for row in rows)
     wiring = Wiring(medium="NVLink", links=links, shown=shown)
     return Seen(
         tool=TOOL, output=output.name, devices=shown, wiring=wiring,
@@ -60,8 +61,8 @@ def _cells(output: Output, at: int, count: int) -> list[str]:
     return cells
 
 
-def _links(cell: str) -> int:
-    return int(cell[2:]) if cell.startswith("NV") else 0
+def _links(output: Output, line: int, cell: str) -> int:
+    return int(output.number(cell[2:], line, "NV")) if cell.startswith("NV") else 0
 
 
 def _nics(text: str, columns: list[str], rows: list[list[str]]) -> tuple[Nic, ...] | None:

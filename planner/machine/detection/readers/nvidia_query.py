@@ -14,14 +14,14 @@ CSV_TOOL = "nvidia-smi --query-gpu"
 QUERY = "index,name,memory.total,pcie.link.gen.max,pcie.link.width.max"
 """What is asked of the GPUs of this node."""
 
-_PAIR = re.compile(r"^\s*(\S.*?)\s+: (.*?)\s*$")
 _TRANSFERS_PER_S = {1: 2.5e9, 2: 5e9, 3: 8e9, 4: 16e9, 5: 32e9, 6: 64e9}
+_NAMED = re.compile(r"^[^\S\n]++Product Name[^\S\n]++: \S", re.MULTILINE)
 _NEEDED = "name"
 
 
 def recognises(text: str) -> bool:
     """Whether a text is the long list of `-q`."""
-    return re.search(r"^\s+Product Name\s+: \S", text, re.MULTILINE) is not None
+    return _NAMED.search(text) is not None
 
 
 def read(output: Output) -> Seen:
@@ -35,18 +35,18 @@ def read(output: Output) -> Seen:
     count: Fact[int] | None = None
     section = ""
     for at, line in enumerate(output.lines()):
-        pair = _PAIR.match(line)
-        if pair is None:
+        key, colon, value = map(str.strip, line.partition(" : "))
+        if not key or not colon:
             section = line.strip()
             continue
-        key, value = pair.groups()
         digits = re.match(r"\d+", value)
         if key == "Product Name":
             names.append(output.fact(value, at))
         elif digits and key == "Attached GPUs":
-            count = output.fact(int(digits[0]), at)
+            count = output.fact(int(output.number(digits[0], at, key)), at)
         elif digits and (section, key) in _NUMBERS:
-            numbers.setdefault(section, output.fact(float(digits[0]), at))
+            number = output.number(digits[0], at, key)
+            numbers.setdefault(section, output.fact(number, at))
     return Seen(
         tool=TOOL, output=output.name, chip=one_kind(output, names),
         devices=count or output.fact(len(names), names[0].line - 1),
@@ -84,7 +84,7 @@ def read_csv(output: Output) -> Seen:
     def number(column: str) -> Fact[float] | None:
         at, row = rows[0]
         digits = re.match(r"\d+", row.get(column, ""))
-        return output.fact(float(digits[0]), at) if digits else None
+        return output.fact(output.number(digits[0], at, column), at) if digits else None
 
     names = [output.fact(row[_NEEDED], at) for at, row in rows]
     return Seen(
@@ -98,9 +98,7 @@ def _heading(lines: list[str]) -> int | None:
     """The line with the names of the columns."""
     for at, line in enumerate(lines):
         cells = _cells(line)
-        known = [
-            cell for cell in cells if re.fullmatch(r"[a-z_]+([._][a-z_0-9]+)*( \[\S+\])?", cell)
-        ]
+        known = [cell for cell in cells if re.fullmatch(r"[a-z_][a-z_0-9.]*+( \[\S+\])?", cell)]
         if _NEEDED in cells and len(known) == len(cells):
             return at
     return None

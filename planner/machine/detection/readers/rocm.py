@@ -17,9 +17,9 @@ FLAGS = ("--showproductname", "--showmeminfo", "vram", "--showtopo")
 """What is asked of the devices of this node."""
 
 _TYPES = re.compile(r"^=* *Link Type between two GPUs", re.MULTILINE)
-_SERIES = re.compile(r"^\s*GPU\[(\d+)\]\s*: Card [Ss]eries:\s*(\S.*?)\s*$")
+_SERIES = re.compile(r"^\s*GPU\[(\d+)\]\s*: Card [Ss]eries:\s*+(\S.*)$")
 _MEMORY = re.compile(r"^\s*GPU\[(\d+)\]\s*: VRAM Total Memory \(B\):\s*(\d+)\s*$")
-_ROW = re.compile(r"^\s*GPU(\d+)\s+((?:(?:0|XGMI|PCIE|N/A)\s*)+)$")
+_ROW = re.compile(r"^\s*GPU(\d+)\s++((?:(?:0|XGMI|PCIE|N/A)\s*+)+)$")
 
 
 def recognises(text: str) -> bool:
@@ -36,10 +36,10 @@ def read(output: Output) -> Seen:
     names: list[Fact[str]] = []
     sizes: list[Fact[float]] = []
     for at, line in enumerate(output.lines()):
-        if (found := _SERIES.match(line)) and found[2] != "N/A":
+        if (found := _SERIES.match(line.rstrip())) and found[2] != "N/A":
             names.append(output.fact(found[2], at))
         elif found := _MEMORY.match(line):
-            sizes.append(output.fact(float(found[2]), at))
+            sizes.append(output.fact(output.number(found[2], at, "VRAM Total Memory"), at))
     wiring = _wiring(output)
     if not names and not sizes and wiring is None:
         raise output.mistake(0, f"nothing that is read here; run rocm-smi {' '.join(FLAGS)}")

@@ -19,7 +19,7 @@ _OUT = ("DOWN", "DRAIN", "FAIL", "FUTURE", "UNKNOWN", "NOT_RESPONDING")
 
 def recognises(text: str) -> bool:
     """Whether a text lists nodes."""
-    return re.search(r"^\s*NodeName=\S", text, re.MULTILINE) is not None
+    return re.search(r"^[^\S\n]*+NodeName=\S", text, re.MULTILINE) is not None
 
 
 def read(output: Output) -> Seen:
@@ -43,7 +43,7 @@ def read(output: Output) -> Seen:
             raise output.mistake(at, f"a node with {len(kinds)} kinds of GPU ({node['Gres']})")
         nodes += [
             SchedulerNode(
-                shown=output.fact(int(count), at), gres=kind.lower(),
+                shown=output.fact(int(output.number(count, at, "Gres")), at), gres=kind.lower(),
                 partitions=tuple(filter(None, node.get("Partitions", "").split(","))),
                 usable=not any(word in node.get("State", "") for word in _OUT),
             )

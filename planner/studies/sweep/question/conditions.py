@@ -17,7 +17,7 @@ from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.base.units import parse_count
 
-_UNITS = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])(\d[\d_]*\.?\d*)(Ki|Mi|Gi|Ti|k|K|M|G|T)\b")
+_UNITS = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])(\d[\d_]*(?:\.\d*)?)(Ki|Mi|Gi|Ti|k|K|M|G|T)\b")
 _ALLOWED = "names, numbers, texts, lists, comparisons, and, or, not, in, + - * / // %"
 _LONGEST = 500
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {

@@ -13,7 +13,7 @@ from planner.base.units import parse_count
 
 MOST_VALUES = 100_000
 _PARTS = ("from", "to", "step", "factor")
-_NUMBER = re.compile(r"\s*([-+]?\d+\.?\d*(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
+_NUMBER = re.compile(r"\s*((?>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))\s*+(\S*+)\s*")
 
 
 def values_of(given: Any, name: str) -> tuple[Any, ...]:

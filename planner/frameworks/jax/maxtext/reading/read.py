@@ -61,7 +61,7 @@ _BASE = {
 _CONFIGURATION = re.compile(r"[^=]*\.ya?ml")
 _ELSEWHERE = re.compile(r"benchmark_runner")
 _PROGRAM = re.compile(
-    r"\b(maxtext|MaxText)[./]|base_config:|^\s*per_device_batch_size\s*[:=]", re.M
+    r"\b(maxtext|MaxText)[./]|base_config:|^[^\S\n]*+per_device_batch_size\s*[:=]", re.M
 )
 _OWN = {own: name for name, own in NAMED.items()}
 _REASON = "no part of a plan"
