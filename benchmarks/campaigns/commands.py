@@ -20,7 +20,7 @@ from typer.main import get_command
 
 from campaigns import samples
 from campaigns.inputs import FILES, FORMATS
-from campaigns.running import Outcome, run
+from campaigns.running import COMMAND_CPU_S, Outcome, run
 from planner.cli.main import app
 
 _JOB = "--model gpt3-125m --hardware h100-sxm5-80 --chips 8"
@@ -151,7 +151,7 @@ def campaign(
             for at in range(count):
                 words = drawn(name, command, Random(f"{seed} {name} {at}"))
                 done = run(*(files.word(word, at) for word in words))
-                _counted(tally, done, done.fault(), told)
+                _counted(tally, done, done.fault() or done.cost(COMMAND_CPU_S), told)
                 if at % 20 == 0:
                     _counted(processes, done, _apart(done, files.folder), told)
             yield name, tally

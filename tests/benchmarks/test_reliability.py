@@ -6,6 +6,7 @@ Seeds are fixed, and others than those of the tables.
 import importlib
 import random
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -98,6 +99,27 @@ def test_a_fault_would_be_seen() -> None:
         fault(2, err="error: x\n" * 100), fault(2, err="error: \x1b[31mred\n"),
     ):  # fmt: skip
         assert given_up
+
+
+def test_a_command_that_never_ends_and_memory_would_be_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They once were a refusal, and nothing after an input that had taken more."""
+    running = campaigns("running")
+
+    def forever(*_: object) -> None:
+        while True:
+            time.sleep(0.01)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "_HANGS_S", 0.05)
+        patch.setattr("planner.cli.main._run", forever)
+        assert "not done" in running.run("doctor").fault()
+        assert "not done" in running.read(forever, Path("x")).fault()
+    for megabytes, slow in ((60, False), (300, True), (290, True), (60, False)):
+        monkeypatch.setattr(running, "MEMORY_BYTES", 250e6)
+        done = running.read(lambda _, size=megabytes: len(b"x" * (size * 10**6)), Path("x"))
+        assert bool(done.cost()) == slow, megabytes
 
 
 def test_faults_at_every_call() -> None:
