@@ -5,6 +5,7 @@ Seeds are fixed, and others than those of the tables.
 
 import importlib
 import random
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -207,6 +208,23 @@ def test_what_differs_of_two_answers_is_found() -> None:
     found = campaigns("same").without_run({"a": {"seconds": 1, "b": [{"digest": 2, "c": 3}]}})
     assert found == {"a": {"b": [{"c": 3}]}}
     assert campaigns("same")._versions(Path(sys.executable)).startswith("Python 3.")
+
+
+def test_what_fails_as_usual_is_no_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It once counted as byte equal, and no plan at all as equal plans."""
+    same, lasting, told = campaigns("same"), campaigns("lasting"), list[str]()
+    refused = subprocess.CompletedProcess((), returncode=2, stdout="", stderr="error: no\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(same.subprocess, "run", lambda *_, **__: refused)
+        patch.setattr(same, "WAYS", {"the same again": same.WAYS["the same again"]})
+        ((_, count),) = same.campaign(told.append, "feasible")
+    assert (count.tried, count.byte_equal, count.faults, len(told)) == (1, 0, 1, 1)
+    monkeypatch.setattr(lasting, "answered", lambda _: "nothing has a plan")
+    monkeypatch.setattr(
+        lasting, "ProcessPoolExecutor", lambda *_, **__: lasting.ThreadPoolExecutor(4)
+    )
+    assert [count.plans for _, count in lasting.at_once(3, 1, told.append)] == [0, 0]
+    assert len(told) == 2
 
 
 def test_questions_at_once() -> None:
