@@ -210,6 +210,31 @@ def test_what_differs_of_two_answers_is_found() -> None:
     assert campaigns("same")._versions(Path(sys.executable)).startswith("Python 3.")
 
 
+def test_a_line_that_is_to_work_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of two commands were refused always, and nothing that was drawn did more."""
+    commands, told = campaigns("commands"), list[str]()
+    monkeypatch.setattr(commands, "Files", _Few)
+    monkeypatch.setattr(commands, "drawn", lambda *_: ("--version",))
+    monkeypatch.setattr(commands, "_apart", lambda *_: "")
+    for name in ("hardware detect", "measure", "targets"):
+        ((_, count), _) = commands.campaign(1, 1, told.append, name)
+        assert (count.tried, count.answered, count.faults) == (1, 1, 0), told
+    monkeypatch.setitem(commands.BASES, "targets", "--no-such-option")
+    ((_, count), _) = commands.campaign(1, 1, told.append, "targets")
+    assert (count.faults, len(told)) == (1, 1)
+
+
+class _Few:
+    """The file of one command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "gpus.csv"
+        self.file.write_bytes(campaigns("samples").GPUS)
+
+    def word(self, word: str, _: int) -> str:
+        return {"DETECTED": str(self.file), "OUT": str(self.folder / "out")}.get(word, word)
+
+
 def test_what_fails_as_usual_is_no_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """It once counted as byte equal, and no plan at all as equal plans."""
     same, lasting, told = campaigns("same"), campaigns("lasting"), list[str]()
