@@ -3,7 +3,9 @@
 Seeds are fixed, and others than those of the tables.
 """
 
+import contextlib
 import importlib
+import os
 import random
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from support.cases import each
 
 KINDS = (
     "job", "job with a layout", "plan", "plan with stages", "front, JSON", "answer", "study",
@@ -128,6 +131,62 @@ def test_faults_at_every_call() -> None:
     ((_, count),) = faults.injected(told.append, "models import")
     assert told == []
     assert count.tried == 3 * count.calls >= 27
+
+
+def test_a_file_that_is_written_in_place_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once only lengths were compared, and only files that `planner.base.files` opens failed."""
+    faults, told = campaigns("faults"), list[str]()
+
+    @contextlib.contextmanager
+    def in_place(path: Path) -> Iterator[Path]:
+        yield path
+
+    monkeypatch.setattr("planner.studies.sweep.exports.being_written", in_place)
+    monkeypatch.setattr(faults, "WRITES", {"sweep table": faults.WRITES["sweep table"]})
+    ((_, count),) = faults.injected(told.append)
+    assert count.faults == len(told) > 10
+    assert any("neither the old file nor the new one" in line for line in told)
+
+
+@each(("files", "wrong"), [
+    ({"a": b"old", "b": b"old"}, ""), ({"a": b"new", "b": b"two"}, ""),
+    ({"a": b"\0\0\0", "b": b"old"}, "neither"), ({"a": b"new", "b": b"old"}, "is new and"),
+    ({"a": b"new"}, "gone"), ({"a": b"old", "b": b"old", ".planner-1": b""}, "left"),
+])  # fmt: skip
+def test_halves_of_files_would_be_seen(files: dict[str, bytes], wrong: str) -> None:
+    before, whole = {"a": b"old", "b": b"old"}, {"a": b"new", "b": b"two"}
+    found = campaigns("faults").halved(files, before, whole)
+    assert wrong in found
+    assert bool(found) == bool(wrong)
+
+
+def test_a_file_that_a_cut_of_power_empties_would_be_seen(tmp_path: Path) -> None:
+    one, path = campaigns("faults").Injection(within=tmp_path), tmp_path / "a"
+    for late in (b"", b"more"):
+        with one.installed(), path.open("wb") as file:
+            file.write(b"text")
+            file.flush()
+            os.fsync(file.fileno())
+            file.write(late)
+            file.close()
+            os.replace(path, tmp_path / "b")
+        assert len(one.unsafe) == bool(late)
+    assert one.calls[:5] == ["open", "write", "fsync", "write", "close"]
+
+
+def test_surroundings_hold_what_a_command_leaves_against_the_usual(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The status of a closed pipe was 0 always, and no folder was read-only."""
+    surroundings, told = campaigns("surroundings"), list[str]()
+    monkeypatch.setattr(surroundings, "COMMANDS", ("models import",))
+    for what in ("closed pipe", "read-only folder"):
+        assert [count.tried for _, count in surroundings.surrounded(told.append, what)] == [1]
+    assert told == []
+    monkeypatch.setattr(surroundings, "PROGRAM", [sys.executable, "-c", "print(1, flush=True)"])
+    monkeypatch.setattr(surroundings, "_files_of", lambda *_: {"new.yaml": b"usual"})
+    for what in ("no HOME", "closed pipe", "read-only folder"):
+        assert [count.faults for _, count in surroundings.surrounded(told.append, what)] == [1]
 
 
 def test_code_calls_and_imports_nothing_that_runs_what_it_reads() -> None:
