@@ -45,6 +45,7 @@ from campaigns import (
     running,
     same,
     security,
+    surroundings,
 )
 from measuring import Report, Table
 
@@ -100,8 +101,8 @@ def _commands(count: int, seed: int, told: Told) -> Table:
 
 def _faults(_count: int, _seed: int, told: Told) -> Table:
     return Table(
-        title="A full disk, Ctrl-C and SIGTERM at every call of open, write, fsync, chmod and "
-        "rename, over nothing and over old files",
+        title="A full disk, Ctrl-C and SIGTERM at every call of open, write, close, fsync, "
+        "chmod and rename, over nothing and over old files",
         rows=_rows(faults.injected(told), "command"),
     )
 
@@ -117,7 +118,7 @@ def _signals(count: int, seed: int, told: Told) -> Table:
 def _surroundings(_count: int, _seed: int, told: Told) -> Table:
     return Table(
         title="Three commands that write, in other surroundings",
-        rows=_rows(faults.surrounded(told), "surroundings"),
+        rows=_rows(surroundings.surrounded(told), "surroundings"),
     )
 
 

@@ -20,7 +20,7 @@ from typer.main import get_command
 
 from campaigns import samples
 from campaigns.inputs import FILES, FORMATS
-from campaigns.running import Outcome, run
+from campaigns.running import COMMAND_CPU_S, Outcome, run
 from planner.cli.main import app
 
 _JOB = "--model gpt3-125m --hardware h100-sxm5-80 --chips 8"
@@ -31,7 +31,8 @@ BASES: Mapping[str, str] = {
     "sweep status": "STORE", "sweep table": "STORE", "sweep plot": "STORE --plot OUT.svg",
     "feasible": _JOB, "goodput": "--chips 512 --step-time 10s", "ridgeline":
     "--hardware h100-sxm5-80 --gemm 4096x4096x4096", "reproduce": "",
-    "report": "RESULT -o OUT.html", "validate": "--data RUNS", "measure": f"{_JOB} -o OUT",
+    "report": "RESULT -o OUT.html", "validate": "--data RUNS", "measure":
+    f"{_JOB} --framework megatron -o OUT",
     "calibrate": "--failures FAILURES",
     "schema": "job", "doctor": "", "rack zero": "", "rack topology": "ring:8",
     "rack parallelism": "", "rack solve": "--gpus 4 --topology ring",
@@ -39,10 +40,11 @@ BASES: Mapping[str, str] = {
     "collective simulate": "--topology ring:4", "collective compare": "--topology ring:4",
     "collective export": "--topology ring:4 -o OUT.xml", "models list": "",
     "models show": "llama3-8b", "models import": "CONFIG --name mine -o OUT.yaml",
-    "hardware new": "--like h100-sxm5-80 --name mine -o OUT.yaml", "hardware detect": "DETECTED",
+    "hardware new": "--like h100-sxm5-80 --name mine -o OUT.yaml",
+    "hardware detect": "--from DETECTED",
     "hardware list": "", "hardware show": "h100-sxm5-80",
 }  # fmt: skip
-"""A line of each command that works."""
+"""A line of each command that works: one that is not answered is a fault."""
 LEFT_OUT = {"web": "it serves until it is stopped"}
 _NEVER = {"--all", "--scheduler", "--cluster", "--watch", "--measure", "--resynthesize", "--every",
           "--help-all"}  # fmt: skip
@@ -109,7 +111,7 @@ class Files:
             "FLEET": ("fleet.yaml", (FILES / "fleet.yaml").read_bytes()),
             "RUNS": ("runs.csv", (FILES / "runs.csv").read_bytes()),
             "FAILURES": ("failures.csv", samples.FAILURES), "LOG": ("train.log", samples.LOG),
-            "STUDY": ("study.yaml", samples.STUDY), "DETECTED": ("smi.txt", b"GPU 0: NVIDIA\n"),
+            "STUDY": ("study.yaml", samples.STUDY), "DETECTED": ("gpus.csv", samples.GPUS),
         }  # fmt: skip
         self.names = {word: str(folder / name) for word, (name, _) in given.items()}
         for name, content in given.values():
@@ -148,10 +150,14 @@ def campaign(
             if name in LEFT_OUT or only not in name:
                 continue
             tally = Count()
+            bare = run(*name.split(), *(files.word(word, -1) for word in BASES[name].split()))
+            if not bare.answered:  # else nothing that is drawn is more than a refusal
+                tally.faults += 1
+                told(f"planner {' '.join(bare.words)}: is to be answered: {bare.err}")
             for at in range(count):
                 words = drawn(name, command, Random(f"{seed} {name} {at}"))
                 done = run(*(files.word(word, at) for word in words))
-                _counted(tally, done, done.fault(), told)
+                _counted(tally, done, done.fault() or done.cost(COMMAND_CPU_S), told)
                 if at % 20 == 0:
                     _counted(processes, done, _apart(done, files.folder), told)
             yield name, tally

@@ -1,17 +1,18 @@
 """Faults: each call of the system by which a command writes fails in turn, and signals come.
 
-Within this process a fault takes the place of the k-th call of open, write, fsync, chmod or rename,
-or comes as soon as the call has returned, for every k. In processes of their own commands get
-signals at random moments, and surroundings that are not as they should be.
+Within this process a fault takes the place of the k-th call of open, write, close, fsync, chmod or
+rename, or comes as soon as the call has returned, for every k. In processes of their own commands
+get signals at random moments. Surroundings that are not as usual are in `campaigns.surroundings`.
 """
 
 from __future__ import annotations
 
 import errno
+import importlib.util
+import io
 import itertools
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -51,6 +52,13 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "rack topology": ("rack", "topology", "ring:8", "--plot", "OUT.svg"),
     "sweep table": ("sweep", "table", "STORE", "--csv", "OUT.csv"),
 }
+_OF_ARROW = {
+    f"sweep table, {name}": ("sweep", "table", "STORE", f"--{name}", f"OUT.{name}")
+    for name in ("parquet", "arrow")
+}
+"""What the extra `sweep` writes: its library opens files by itself, and closes and writes them."""
+if importlib.util.find_spec("pyarrow") is not None:
+    WRITES = {**WRITES, **_OF_ARROW}
 OLD = b"what was here before\n"
 FAULTS: tuple[tuple[BaseException, bool], ...] = (
     (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), False),
@@ -106,24 +114,29 @@ class Injection:
     """A fault at one call.
 
     Attributes:
+        within: Where commands write; what is opened by name elsewhere is not theirs.
         at: Which call, from 0; -1: none, calls are counted alone.
         error: What is raised.
         after: Whether the call is made first.
         calls: Names of the calls that came so far.
+        unsafe: What would be lost if power were cut.
     """
 
+    within: Path
     at: int = -1
     error: BaseException = field(default_factory=OSError)
     after: bool = False
     calls: list[str] = field(default_factory=list)
+    unsafe: list[str] = field(default_factory=list)
+    _kept: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def around(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        """A call that may fail."""
+        """A call that may fail; a file that fails to be closed is closed nevertheless."""
 
         def called(*given: Any, **named: Any) -> Any:
             mine = len(self.calls) == self.at
             self.calls.append(name)
-            if mine and not self.after:
+            if mine and not self.after and name != "close":
                 raise self.error
             found = real(*given, **named)
             if mine:
@@ -133,27 +146,74 @@ class Injection:
         return called
 
     def _opened(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        """`os.fdopen`, whose files may fail at each write."""
+        """`io.open`, whose files may fail at each write and when they are closed."""
 
-        def opened(*given: Any, **named: Any) -> Any:
-            file = real(*given, **named)
-            wrapped = mock.MagicMock(wraps=file)
+        def opened(file: Any, mode: str = "r", *given: Any, **named: Any) -> Any:
+            mine = isinstance(file, int) or Path(file).is_relative_to(self.within)
+            if not (mine and set(mode) & set("wax+")):
+                return real(file, mode, *given, **named)
+            opening = real if isinstance(file, int) else self.around("open", real)
+            made = opening(file, mode, *given, **named)
+            wrapped = mock.MagicMock(wraps=made)
             wrapped.__enter__.return_value = wrapped
-            wrapped.__exit__.side_effect = lambda *_: file.close()
-            wrapped.write.side_effect = self.around("write", file.write)
+            wrapped.close.side_effect = self.around("close", made.close)
+            wrapped.__exit__.side_effect = lambda *_: wrapped.close()
+            wrapped.write.side_effect = self.around("write", made.write)
             return wrapped
 
         return opened
 
+    def _synced(self, real: Callable[[int], None]) -> Callable[[int], None]:
+        """`os.fsync`, which notes what of a file is kept when power is cut."""
+
+        def synced(descriptor: int) -> None:
+            real(descriptor)
+            self._kept[os.fstat(descriptor).st_ino] = _written(os.fstat(descriptor))
+
+        return synced
+
+    def _replaced(self, real: Callable[..., None]) -> Callable[..., None]:
+        """`os.replace`, which notes a file that is not kept so."""
+
+        def replaced(source: Any, target: Any) -> None:
+            found = os.stat(source)
+            if self._kept.get(found.st_ino) != _written(found):
+                self.unsafe.append(f"{Path(target).name} is renamed before it is kept by fsync")
+            real(source, target)
+
+        return replaced
+
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Inside of it the calls of `planner.base.files` go through this."""
+        """Inside of it the calls by which a command writes go through this."""
+        noted = {"fsync": self._synced(os.fsync), "replace": self._replaced(os.replace)}
         with ExitStack() as stack:
             for name in _CALLS:
-                real = getattr(os, name)
+                real = noted.get(name, getattr(os, name))
                 stack.enter_context(mock.patch(f"os.{name}", self.around(name, real)))
-            stack.enter_context(mock.patch("os.fdopen", self._opened(os.fdopen)))
+            for name in ("io.open", "builtins.open"):  # `Path.open` and `os.fdopen` call the first
+                stack.enter_context(mock.patch(name, self._opened(io.open)))
+            for writer, name in _writers_of_arrow():
+                call = self.around(name.partition("_")[0], getattr(writer, name))
+                stack.enter_context(
+                    mock.patch.object(writer, name, lambda *given, call=call: call(*given))
+                )
             yield
+
+
+def _written(status: os.stat_result) -> tuple[int, int]:
+    """How long a file is, and when it was written last."""
+    return status.st_size, status.st_mtime_ns
+
+
+def _writers_of_arrow() -> list[tuple[Any, str]]:
+    """What of the library writes and closes a file; empty: it is not installed."""
+    if importlib.util.find_spec("pyarrow") is None:
+        return []
+    from pyarrow.ipc import RecordBatchFileWriter  # noqa: PLC0415  (not installed by default)
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415  (beside it)
+
+    return list(itertools.product((RecordBatchFileWriter, ParquetWriter), ("write_table", "close")))
 
 
 @dataclass(slots=True)
@@ -180,16 +240,19 @@ def _of_command(
     count = Count()
     for old in (False, True):
         place.cleared(words, old=old)
-        before, injection = place.files(), Injection()
+        before, injection = place.files(), Injection(within=place.out)
         with injection.installed():
             done = run(*place.words(words))
         whole = place.files()
         if not done.answered or whole.keys() == before.keys() == set():
             told(f"{name}: wrote nothing: {done.err}")
+        for line in injection.unsafe:
+            count.faults += 1
+            told(f"{name}: {line}")
         for error, after in FAULTS:
             for at in itertools.count():
                 place.cleared(words, old=old)
-                one = Injection(at=at, error=error, after=after)
+                one = Injection(within=place.out, at=at, error=error, after=after)
                 with one.installed():
                     found = run(*place.words(words))
                 if at >= len(one.calls):  # it came to its end before
@@ -207,11 +270,8 @@ def _wrong(
     before: Mapping[str, bytes], whole: Mapping[str, bytes],
 ) -> str:  # fmt: skip
     """What is not as it should be after a fault; empty: all is."""
-    for name, content in files.items():
-        if name not in whole and name not in before:
-            return f"{name} is left"
-        if content != before.get(name) and not _alike(content, whole[name]):
-            return f"{name} is neither the old file nor the new one"
+    if wrong := halved(files, before, whole):
+        return wrong
     if isinstance(error, KeyboardInterrupt):
         return "" if done.code == ExitCode.INTERRUPTED else f"exit code {done.code}: {done.err}"
     if isinstance(error, SystemExit):
@@ -219,12 +279,31 @@ def _wrong(
     return "" if done.code in (0, 2, 5) and not done.fault() else f"{done.code}: {done.err[-500:]}"
 
 
-def _alike(one: bytes, other: bytes) -> bool:
-    """Whether two files are whole: seconds of a run may differ."""
-    return abs(len(one) - len(other)) <= 16
+def halved(
+    files: Mapping[str, bytes], before: Mapping[str, bytes], whole: Mapping[str, bytes], *,
+    together: bool = True,
+) -> str:  # fmt: skip
+    """What of some files is neither as it was nor as it is to be; empty: nothing.
+
+    Args:
+        files: What is there.
+        before, whole: What was there, and what a command leaves that nothing happens to.
+        together: Whether they are all old or all new.
+    """
+    for name, content in files.items():
+        if name not in whole and name not in before:
+            return f"{name} is left"
+        if content not in (before.get(name), whole.get(name)):
+            return f"{name} is neither the old file nor the new one"
+    new = [name for name in whole if files.get(name) == whole[name]]
+    old = [name for name in whole if files.get(name) == before.get(name)]
+    gone = [name for name in before if name not in files]
+    if gone:
+        return f"{gone[0]} is gone"
+    return f"{new[0]} is new and {old[0]} is not" if together and new and old else ""
 
 
-_PROGRAM = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
+PROGRAM = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
@@ -268,7 +347,7 @@ def signalled(times: int, seed: int, told: Callable[[str], None]) -> Iterator[tu
                 count.new += sum(found[one] != before.get(one) for one in found if one in whole)
                 left = [one for one in found if Path(one).name.startswith(".planner-")]
                 count.left += len(left) if number == signal.SIGKILL else 0
-                if wrong := _halved(number, code, said, found, before, whole):
+                if wrong := _wrong_after(number, code, said, found, before, whole):
                     count.faults += 1
                     told(f"{number.name} {command} after {after_s:.2f} s: {wrong}")
             yield command, count
@@ -279,7 +358,7 @@ def _signalled(
 ) -> tuple[int, str]:
     """Exit code and standard error of a command that gets a signal after some seconds."""
     process = subprocess.Popen(
-        [*_PROGRAM, *place.words(words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        [*PROGRAM, *place.words(words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         text=True,
     )  # fmt: skip
     if number is not None:
@@ -289,7 +368,7 @@ def _signalled(
     return process.returncode, said
 
 
-def _halved(
+def _wrong_after(
     number: signal.Signals, code: int, said: str, files: Mapping[str, bytes],
     before: Mapping[str, bytes], whole: Mapping[str, bytes],
 ) -> str:  # fmt: skip
@@ -301,78 +380,9 @@ def _halved(
     ends = (0, -number) if number == signal.SIGKILL else (0, 128 + number, -number)
     if code not in ends or ("Traceback" in said and not early):
         return f"exit code {code}, {said[-300:]!r}"
-    for name, content in files.items():
-        temporary = Path(name).name.startswith(".planner-")
-        if temporary and number == signal.SIGKILL:
-            continue
-        if name not in whole and name not in before:
-            return f"{name} is left"
-        if content != before.get(name) and not _alike(content, whole[name]):
-            return f"{name} is neither the old file nor the new one"
-    return ""
-
-
-def _limited() -> None:
-    """A process whose files may hold a kilobyte."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
-
-
-SURROUNDINGS: Mapping[str, Mapping[str, Any]] = {
-    "no HOME": {"without": ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")},
-    "HOME that is no folder": {"env": {"HOME": "/nowhere"}},
-    "C locale": {"env": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}},
-    "dumb terminal": {"env": {"TERM": "dumb", "FORCE_COLOR": "1"}},
-    "20 columns": {"env": {"COLUMNS": "20", "TERM": "xterm", "FORCE_COLOR": "1"}},
-    "1 column": {"env": {"COLUMNS": "1", "TERM": "xterm", "FORCE_COLOR": "1"}},
-    "closed pipe": {"stdout": "closed"},
-    "full disk behind standard output": {"stdout": "/dev/full", "codes": (2,)},
-    "files of at most a kilobyte": {"preexec": _limited, "codes": (0, 2)},
-    "a folder that has vanished": {"cwd": "gone", "codes": (0, 2)},
-}
-
-
-def surrounded(told: Callable[[str], None]) -> Iterator[tuple[str, Count]]:
-    """A few commands where home, locale, terminal, streams, disk or folder are not as usual."""
-    commands = ("solve", "models import", "rack topology")
-    with tempfile.TemporaryDirectory() as name:
-        place = Place(Path(name))
-        for what, how in SURROUNDINGS.items():
-            count = Count()
-            for command in commands:
-                place.cleared(WRITES[command], old=True)
-                done = _run_in(place, WRITES[command], how)
-                count.tried += 1
-                left = [path for path in place.files() if ".planner" in path]
-                if (
-                    "Traceback" in done.stderr
-                    or left
-                    or done.returncode not in how.get("codes", (0, 141))
-                ):
-                    count.faults += 1
-                    told(f"{what}: {command}: {done.returncode} {left} {done.stderr[-500:]}")
-            yield what, count
-
-
-def _run_in(
-    place: Place, command: Sequence[str], how: Mapping[str, Any]
-) -> subprocess.CompletedProcess[str]:
-    """A command in its surroundings."""
-    env = {**os.environ, **how.get("env", {})}
-    for variable in how.get("without", ()):
-        env.pop(variable, None)
-    cwd = place.folder / "gone" if "cwd" in how else place.folder
-    cwd.mkdir(exist_ok=True)
-    wanted = how.get("stdout")
-    words = [*_PROGRAM, *place.words(command)]
-    if "cwd" in how:
-        words = ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *words]
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))
-    if wanted == "closed":
-        words = ["sh", "-c", '"$@" | true; exit "${PIPESTATUS:-0}"', "sh", *words]
-    with ExitStack() as stack:
-        out = stack.enter_context(open(wanted, "wb")) if wanted not in (None, "closed") else None
-        return subprocess.run(
-            words, cwd=cwd, env=env, text=True, timeout=120, check=False, stderr=subprocess.PIPE,
-            stdout=out or subprocess.DEVNULL, preexec_fn=how.get("preexec"),
-        )  # fmt: skip
+    killed = number == signal.SIGKILL  # nothing can put in order what it leaves
+    kept = {
+        name: content for name, content in files.items()
+        if not (killed and Path(name).name.startswith(".planner-"))
+    }  # fmt: skip
+    return halved(kept, before, whole, together=not killed)

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from campaigns.running import Outcome, run
+from campaigns.running import COMMAND_CPU_S, Outcome, run
 from models_db.loading import shipped_aliases
 from planner.base.files import read_yaml
 
@@ -86,7 +86,8 @@ def campaign(questions: int, seed: int, told: Callable[[str], None]) -> dict[str
             plan = Path(name) / "plan.yaml"
             plan.unlink(missing_ok=True)
             done = run(*words, "-o", plan, "--json")
-            tally.held("no traceback, a document or a refusal", words, done.fault())
+            wrong = done.fault() or done.cost(COMMAND_CPU_S)
+            tally.held("no traceback, a document or a refusal", words, wrong)
             if done.code == 0 and not done.fault():
                 for what, wrong in _agreements(words, plan, done.document):
                     tally.held(what, words, wrong)

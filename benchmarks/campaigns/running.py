@@ -7,6 +7,7 @@ import contextlib
 import functools
 import io
 import json
+import os
 import re
 import resource
 import shutil
@@ -28,7 +29,9 @@ from planner.cli.main import main
 ANSWERED = (ExitCode.OK, ExitCode.CHECK_FAILED, ExitCode.INFEASIBLE, ExitCode.TIME_LIMIT)
 MOST_LINES, LONGEST_LINE = 41, 2000
 CPU_S, MEMORY_BYTES = 2.0, 500e6
-_HANGS_S = 120
+COMMAND_CPU_S = 30.0
+"""Of a command that works something out, where an input may take `CPU_S`."""
+_HANGS_S = 120.0
 _ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -41,7 +44,7 @@ class Outcome:
         code: Its exit code; -1: it raised what it should not.
         out, err: What it printed.
         cpu_s: CPU seconds.
-        more_bytes: By how much the largest memory of this process grew.
+        more_bytes: The largest memory of this process meanwhile, beyond that at its start.
     """
 
     words: tuple[str, ...]
@@ -86,9 +89,9 @@ class Outcome:
             return f"no JSON: {error}"
         return "" if isinstance(found, dict) else "no JSON object"
 
-    def cost(self) -> str:
-        """What it took beyond the limits of an input; empty: nothing."""
-        if self.cpu_s > CPU_S:
+    def cost(self, cpu_s: float = CPU_S) -> str:
+        """What it took beyond the limits, of an input where none are told; empty: nothing."""
+        if self.cpu_s > cpu_s:
             return f"{self.cpu_s:.1f} CPU s"
         return f"{self.more_bytes / 1e6:.0f} MB" if self.more_bytes > MEMORY_BYTES else ""
 
@@ -122,7 +125,7 @@ def _noticed(told: tuple[str, ...], called: Callable[[], object]) -> Outcome:
     out, err = io.StringIO(), io.StringIO()
     before, code = sys.argv, 0
     sys.argv = ["planner", *told]
-    started, memory = time.process_time(), _most_bytes()
+    started, memory = time.process_time(), _most_bytes(anew=True)
     try:
         with (
             contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _ended(),
@@ -144,8 +147,25 @@ def _noticed(told: tuple[str, ...], called: Callable[[], object]) -> Outcome:
     )  # fmt: skip
 
 
-def _most_bytes() -> float:
+_STATUS, _FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_PEAK = re.compile(rb"VmHWM:\s+(\d+) kB")
+
+
+def _most_bytes(*, anew: bool = False) -> float:
+    """The largest memory of this process, since it was last taken anew.
+
+    Where the system cannot forget an earlier one, it is that of the whole life of the process: an
+    input that takes less than an earlier one is not noticed there.
+    """
+    if anew and os.access(_FORGET, os.W_OK):
+        _FORGET.write_bytes(b"5")  # proc(5): the peak becomes what is resident now
+    if _STATUS.is_file() and (found := _PEAK.search(_STATUS.read_bytes())):
+        return 1024.0 * int(found[1])
     return 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+class HungError(BaseException):
+    """A command had not ended; no error that a command may turn into a refusal."""
 
 
 @contextlib.contextmanager
@@ -153,14 +173,14 @@ def _ended() -> Iterator[None]:
     """Ends what would never end."""
 
     def late(*_: object) -> None:
-        raise TimeoutError(f"not done after {_HANGS_S} s")
+        raise HungError(f"not done after {_HANGS_S} s")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(_HANGS_S)
+    signal.setitimer(signal.ITIMER_REAL, _HANGS_S)
     try:
         yield
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
 
 

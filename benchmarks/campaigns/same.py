@@ -76,6 +76,8 @@ WAYS: Mapping[str, tuple[Way, ...]] = {
 RUN_DATA = frozenset({"seconds", "digest"})
 """How long a search took, and the digest of a document, which holds that too."""
 SAME = 1e-12
+_EXIT_CODE = "exit code"
+"""A field of what no command answers."""
 
 
 @dataclass(slots=True)
@@ -101,6 +103,8 @@ def campaign(
     others = {_versions(one): (Way(environment={}, near=True, python=one),) for one in pythons}
     questions = {name: words for name, words in QUESTIONS.items() if only in name}
     usual = {name: answered(words, Way(environment={})) for name, words in questions.items()}
+    for name in [name for name, found in usual.items() if _EXIT_CODE in found]:
+        told(f"{name}: no answer as usual: {usual[name]}")
     for title, ways in (others or WAYS).items():
         count = Count()
         for way in ways:
@@ -109,7 +113,9 @@ def campaign(
                     continue
                 count.tried += 1
                 found, kept = answered(words, way), usual[name]
-                if json.dumps(found) == json.dumps(kept):
+                if _EXIT_CODE in kept:  # there is nothing to hold it against
+                    count.faults += 1
+                elif json.dumps(found) == json.dumps(kept):
                     count.byte_equal += 1
                 elif way.near and not (apart := different(kept, found)):
                     count.near += 1
@@ -153,7 +159,7 @@ def answered(commands: tuple[tuple[str, ...], ...], way: Way) -> Any:
             )  # fmt: skip
         assert done is not None
         if done.returncode:
-            return {"exit code": done.returncode, "said": done.stderr}
+            return {_EXIT_CODE: done.returncode, "said": done.stderr}
         return without_run(json.loads(done.stdout))
 
 

@@ -73,6 +73,9 @@ einsums:
 - {name: up, ranks: {b: 64, d: 256, f: 1024}, inputs: [[b, d], [d, f]], output: [b, f]}
 """
 FAILURES = b"start,end,chips,cause\n0,30.5,4096,gpu\n31,100,4096,network\n100.5,130,4096,\n"
+GPUS = b"index, name, memory.total [MiB], pcie.link.gen.max, pcie.link.width.max\n" + b"".join(
+    b"%d, NVIDIA H100 80GB HBM3, 81559 MiB, 5, 16\n" % at for at in range(8)
+)
 LOG = b"".join(
     b" iteration %d/ 100 | elapsed time per iteration (ms): %d.0 | global batch size: 256 |"
     b" lm loss: 9.0 |\n" % (at, 900 + at)

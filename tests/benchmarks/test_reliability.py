@@ -3,15 +3,20 @@
 Seeds are fixed, and others than those of the tables.
 """
 
+import contextlib
 import importlib
+import os
 import random
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from support.cases import each
 
 KINDS = (
     "job", "job with a layout", "plan", "plan with stages", "front, JSON", "answer", "study",
@@ -100,11 +105,88 @@ def test_a_fault_would_be_seen() -> None:
         assert given_up
 
 
+def test_a_command_that_never_ends_and_memory_would_be_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They once were a refusal, and nothing after an input that had taken more."""
+    running = campaigns("running")
+
+    def forever(*_: object) -> None:
+        while True:
+            time.sleep(0.01)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "_HANGS_S", 0.05)
+        patch.setattr("planner.cli.main._run", forever)
+        assert "not done" in running.run("doctor").fault()
+        assert "not done" in running.read(forever, Path("x")).fault()
+    for megabytes, slow in ((60, False), (300, True), (290, True), (60, False)):
+        monkeypatch.setattr(running, "MEMORY_BYTES", 250e6)
+        done = running.read(lambda _, size=megabytes: len(b"x" * (size * 10**6)), Path("x"))
+        assert bool(done.cost()) == slow, megabytes
+
+
 def test_faults_at_every_call() -> None:
     faults, told = campaigns("faults"), list[str]()
     ((_, count),) = faults.injected(told.append, "models import")
     assert told == []
     assert count.tried == 3 * count.calls >= 27
+
+
+def test_a_file_that_is_written_in_place_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once only lengths were compared, and only files that `planner.base.files` opens failed."""
+    faults, told = campaigns("faults"), list[str]()
+
+    @contextlib.contextmanager
+    def in_place(path: Path) -> Iterator[Path]:
+        yield path
+
+    monkeypatch.setattr("planner.studies.sweep.exports.being_written", in_place)
+    monkeypatch.setattr(faults, "WRITES", {"sweep table": faults.WRITES["sweep table"]})
+    ((_, count),) = faults.injected(told.append)
+    assert count.faults == len(told) > 10
+    assert any("neither the old file nor the new one" in line for line in told)
+
+
+@each(("files", "wrong"), [
+    ({"a": b"old", "b": b"old"}, ""), ({"a": b"new", "b": b"two"}, ""),
+    ({"a": b"\0\0\0", "b": b"old"}, "neither"), ({"a": b"new", "b": b"old"}, "is new and"),
+    ({"a": b"new"}, "gone"), ({"a": b"old", "b": b"old", ".planner-1": b""}, "left"),
+])  # fmt: skip
+def test_halves_of_files_would_be_seen(files: dict[str, bytes], wrong: str) -> None:
+    before, whole = {"a": b"old", "b": b"old"}, {"a": b"new", "b": b"two"}
+    found = campaigns("faults").halved(files, before, whole)
+    assert wrong in found
+    assert bool(found) == bool(wrong)
+
+
+def test_a_file_that_a_cut_of_power_empties_would_be_seen(tmp_path: Path) -> None:
+    one, path = campaigns("faults").Injection(within=tmp_path), tmp_path / "a"
+    for late in (b"", b"more"):
+        with one.installed(), path.open("wb") as file:
+            file.write(b"text")
+            file.flush()
+            os.fsync(file.fileno())
+            file.write(late)
+            file.close()
+            os.replace(path, tmp_path / "b")
+        assert len(one.unsafe) == bool(late)
+    assert one.calls[:5] == ["open", "write", "fsync", "write", "close"]
+
+
+def test_surroundings_hold_what_a_command_leaves_against_the_usual(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The status of a closed pipe was 0 always, and no folder was read-only."""
+    surroundings, told = campaigns("surroundings"), list[str]()
+    monkeypatch.setattr(surroundings, "COMMANDS", ("models import",))
+    for what in ("closed pipe", "read-only folder"):
+        assert [count.tried for _, count in surroundings.surrounded(told.append, what)] == [1]
+    assert told == []
+    monkeypatch.setattr(surroundings, "PROGRAM", [sys.executable, "-c", "print(1, flush=True)"])
+    monkeypatch.setattr(surroundings, "_files_of", lambda *_: {"new.yaml": b"usual"})
+    for what in ("no HOME", "closed pipe", "read-only folder"):
+        assert [count.faults for _, count in surroundings.surrounded(told.append, what)] == [1]
 
 
 def test_code_calls_and_imports_nothing_that_runs_what_it_reads() -> None:
@@ -185,6 +267,48 @@ def test_what_differs_of_two_answers_is_found() -> None:
     found = campaigns("same").without_run({"a": {"seconds": 1, "b": [{"digest": 2, "c": 3}]}})
     assert found == {"a": {"b": [{"c": 3}]}}
     assert campaigns("same")._versions(Path(sys.executable)).startswith("Python 3.")
+
+
+def test_a_line_that_is_to_work_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of two commands were refused always, and nothing that was drawn did more."""
+    commands, told = campaigns("commands"), list[str]()
+    monkeypatch.setattr(commands, "Files", _Few)
+    monkeypatch.setattr(commands, "drawn", lambda *_: ("--version",))
+    monkeypatch.setattr(commands, "_apart", lambda *_: "")
+    for name in ("hardware detect", "measure", "targets"):
+        ((_, count), _) = commands.campaign(1, 1, told.append, name)
+        assert (count.tried, count.answered, count.faults) == (1, 1, 0), told
+    monkeypatch.setitem(commands.BASES, "targets", "--no-such-option")
+    ((_, count), _) = commands.campaign(1, 1, told.append, "targets")
+    assert (count.faults, len(told)) == (1, 1)
+
+
+class _Few:
+    """The file of one command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "gpus.csv"
+        self.file.write_bytes(campaigns("samples").GPUS)
+
+    def word(self, word: str, _: int) -> str:
+        return {"DETECTED": str(self.file), "OUT": str(self.folder / "out")}.get(word, word)
+
+
+def test_what_fails_as_usual_is_no_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It once counted as byte equal, and no plan at all as equal plans."""
+    same, lasting, told = campaigns("same"), campaigns("lasting"), list[str]()
+    refused = subprocess.CompletedProcess((), returncode=2, stdout="", stderr="error: no\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(same.subprocess, "run", lambda *_, **__: refused)
+        patch.setattr(same, "WAYS", {"the same again": same.WAYS["the same again"]})
+        ((_, count),) = same.campaign(told.append, "feasible")
+    assert (count.tried, count.byte_equal, count.faults, len(told)) == (1, 0, 1, 1)
+    monkeypatch.setattr(lasting, "answered", lambda _: "nothing has a plan")
+    monkeypatch.setattr(
+        lasting, "ProcessPoolExecutor", lambda *_, **__: lasting.ThreadPoolExecutor(4)
+    )
+    assert [count.plans for _, count in lasting.at_once(3, 1, told.append)] == [0, 0]
+    assert len(told) == 2
 
 
 def test_questions_at_once() -> None:
