@@ -37,7 +37,9 @@ class ExitCode(IntEnum):
     TIME_LIMIT = 4, "time limit without a plan"
     UNFINISHED = 5, "stopped, and the same command goes on"
     DEFECT = 70, "a defect of planner"
+    HUNG_UP = 129, "terminal closed"
     INTERRUPTED = 130, "interrupted"
+    TERMINATED = 143, "terminated"
 
     @classmethod
     def without_plan(cls, status: str) -> ExitCode:

@@ -74,6 +74,15 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
+def readable(text: str) -> str:
+    """Text of several lines that steers no terminal: only its ends of lines and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text
+    )
+
+
 def too_long(number: str) -> str:
     """What is said of a number with more digits than any that can be meant, else nothing."""
     digits = sum(char.isdecimal() for char in number)

@@ -18,6 +18,7 @@ from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
 from planner.cli.plan_options import PlanFile, Row, row_of
 from planner.question.asked import REPLACED
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from planner.evidence.checked.answer import CheckResult
@@ -227,7 +228,7 @@ def follow(
         found = counted(text)
         line = f"{found} of {enough} steps" if there else f"waiting: {log} is not there yet"
         if line != said:
-            print(line, file=sys.stderr, flush=True)
+            print_lines(line, to=sys.stderr)
             said = line
         if found >= enough or ran_out(text):
             return

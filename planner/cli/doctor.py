@@ -10,6 +10,7 @@ import typer
 
 from planner.base.errors import ExitCode
 from planner.cli.output import print_json
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from planner.answers.installation import Findings
@@ -38,7 +39,7 @@ def doctor(
 
         print_view(pairs([*_rows(findings)]))
     for failure in findings.failures:
-        print(f"error: {failure}", file=sys.stderr)
+        print_lines(f"error: {failure}", to=sys.stderr)
     if findings.failures:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 

@@ -20,6 +20,7 @@ from planner.cli.output import print_json
 from planner.cli.plan_options import PlanFile, Row, row_of
 from planner.frameworks.targets import TARGETS
 from planner.question.asked import EXPORTED
+from planner.report.printing import print_document, print_lines
 
 if TYPE_CHECKING:
     from planner.results.export import ExportResult
@@ -206,7 +207,7 @@ def _print_main(result: ExportResult) -> None:
     """The main text to standard output, how it is launched and what it lacks to standard error."""
     export = result.export
     main, *others = export.files
-    print(main.text, end="" if main.text.endswith("\n") else "\n", flush=True)
+    print_document(main.text)
     names = ", ".join(file.name for file in others)
     lines = [f"unsupported: {lost.field}: {lost.reason}" for lost in export.unsupported]
     lines += [f"lossy: {lost.field}: {lost.reason}" for lost in export.lossy]
@@ -216,5 +217,4 @@ def _print_main(result: ExportResult) -> None:
     launches = export.command.split("\n") if export.command else []
     lines += [f"note: launch of {main.name}: {line}" for line in launches]
     lines += [f"note: -o FOLDER writes {names} as well"] if names else []
-    for line in lines:
-        print(line, file=sys.stderr)
+    print_lines(*lines, to=sys.stderr)

@@ -13,6 +13,7 @@ from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, same
 from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import changed_paths, one_of, only_in_shells
 from planner.cli.output import print_json
+from planner.report.printing import print_lines
 
 _HEAD = (
     "# What differs from {like}; all other numbers are that record's.\n"
@@ -70,7 +71,7 @@ def new(
     if as_json:
         print_json(_document(data, name, like, output))
         return
-    print(f"{output}: {name}, like {like}; planner hardware show {output} prints it whole")
+    print_lines(f"{output}: {name}, like {like}; planner hardware show {output} prints it whole")
 
 
 def _document(data: dict[str, Any], name: str, like: str, output: Path) -> dict[str, Any]:

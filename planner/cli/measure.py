@@ -13,6 +13,7 @@ from planner.base.errors import ExitCode, InputError
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from planner.evidence.calibration.launches.folder import MeasureResult
@@ -126,7 +127,7 @@ def _plan(
     if found.best is None:
         from planner.report.tables.screen import solve_line  # noqa: PLC0415  (not for --help)
 
-        print(solve_line(found), file=sys.stderr)
+        print_lines(solve_line(found), to=sys.stderr)
         raise typer.Exit(ExitCode.without_plan(found.status))
     return resolve(request, origin, found.best.plan.chips), found.best.plan
 

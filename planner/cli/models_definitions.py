@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from planner.base.errors import InputError
 from planner.base.files import read_bytes
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from models_db.definitions.importing import Definition
@@ -108,11 +107,11 @@ def print_definition(
         shown = {"title": model.title, "definition": form}
         print_record(model.name, rows, sources=sources, as_json=False, extra=shown)
     else:
-        typer.echo(f"{output}: {model.name}, {model.total_parameters:,} parameters ({form})")
+        print_lines(f"{output}: {model.name}, {model.total_parameters:,} parameters ({form})")
     for line in lines:
-        typer.echo(f"note: {line}")
+        print_lines(f"note: {line}")
     if found.unread:
-        typer.echo(
+        print_lines(
             f"note: not read, as they change no shape or are not known: {_some(found.unread)}"
         )
 

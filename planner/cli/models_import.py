@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.base.version import SCHEMA_VERSION, __version__
 from planner.cli.models_definitions import is_definition, print_definition, read_definition
 from planner.cli.options import OUTPUT, AsJson, option
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from models_db.definitions.importing import Definition
@@ -163,9 +164,9 @@ def _print_counted(counted: Counted, *, as_json: bool) -> None:
         return
     title = f"{counted.title}\nmodel type: {counted.model_type}"
     print_parts(title, counted.parts, counted.outer or {})
-    typer.echo(f"note: the cost is not modelled, and no file is written: {counted.lacks}")
+    print_lines(f"note: the cost is not modelled, and no file is written: {counted.lacks}")
     for line in counted.remarks:
-        typer.echo(f"note: {line}")
+        print_lines(f"note: {line}")
 
 
 def _counted_document(counted: Counted) -> dict[str, Any]:
@@ -202,9 +203,9 @@ def _print(found: Import, output: Path | None, *, sources: bool, as_json: bool) 
         print_record(found.model.name, rows, sources=sources, as_json=False, extra=extra)
     else:
         total = found.model.total_parameters
-        typer.echo(f"{output}: {found.model.name}, {total:,} parameters ({found.model_type})")
+        print_lines(f"{output}: {found.model.name}, {total:,} parameters ({found.model_type})")
     for line in found.remarks:
-        typer.echo(f"note: {line}")
+        print_lines(f"note: {line}")
 
 
 def _document(found: Import, output: Path | None) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from planner.base.messages import printable
 from planner.base.progress import NotedProgress
+from planner.report.printing import print_lines
 
 _QUIET_S = 0.7
 _SAID_S = 10.0
@@ -58,7 +60,7 @@ def _said_lines(verb: str) -> Iterator[NotedProgress]:
         while not ended.wait(_SAID_S):
             if latest:
                 seconds = time.perf_counter() - started
-                print(f"{latest[-1]} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+                print_lines(f"{latest[-1]} ({seconds:.0f} s)", to=sys.stderr)
 
     thread = threading.Thread(target=say, daemon=True)
     thread.start()
@@ -101,6 +103,8 @@ def progress_bar(
     if not wanted or not sys.stderr.isatty():
         yield None
         return
+    from rich.markup import escape  # noqa: PLC0415  (only for a bar on a terminal)
+
     bar = _bar(elapsed=elapsed)
     tasks: dict[str, Any] = {}
     latest: list[tuple[str, int, int, str]] = []
@@ -114,7 +118,7 @@ def progress_bar(
                 bar.start()
             if what not in tasks:
                 tasks[what] = bar.add_task("", total=of)
-            text = f"{verb} {what}{note and f': {note}'}"
+            text = escape(printable(f"{verb} {what}{note and f': {note}'}"))
             bar.update(tasks[what], completed=done, total=of, description=text)
 
     def show(what: str, done: int, of: int, note: str = "") -> None:

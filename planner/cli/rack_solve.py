@@ -13,6 +13,7 @@ from planner.base.files import same_path, write_all
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from planner.studies.rack.solve.answer import RackAnswer
@@ -209,7 +210,7 @@ def _run(given: dict[str, Any], pareto: Path | None, plot: Path | None, *, as_js
         print_view(rack_solve_view(answer))
     if answer.best is None:
         if plot is not None:
-            print("plot: nothing to draw, there is no plan", file=sys.stderr)
+            print_lines("plot: nothing to draw, there is no plan", to=sys.stderr)
         raise typer.Exit(ExitCode.without_plan(answer.status))
 
 

@@ -12,6 +12,7 @@ from planner.base.files import check_writable, same_path, write_atomically
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
 from planner.report.about import report_in
+from planner.report.printing import print_lines
 
 _STDIN = "-"
 _ENDINGS = (".html", ".htm")
@@ -64,7 +65,7 @@ def report(
         page = page_of(view)
     write_atomically(target, page)
     if not as_json:
-        print(f"{target}: {len(page.encode('utf-8')) / 1000:,.0f} kB")
+        print_lines(f"{target}: {len(page.encode('utf-8')) / 1000:,.0f} kB")
         return
     from planner.question.provenance import stamped  # noqa: PLC0415
 

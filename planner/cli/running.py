@@ -13,6 +13,7 @@ from planner.base.files import write_all
 from planner.base.messages import Origin
 from planner.cli.output import print_json, progress_bar
 from planner.cli.solve_files import Outputs
+from planner.report.printing import print_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -119,6 +120,6 @@ def _print(view: RenderableType) -> None:
     from planner.report.tables.tables import print_view  # noqa: PLC0415  (not for --help)
 
     if isinstance(view, str):
-        print(view)
+        print_text(view)
     else:
         print_view(view)

@@ -9,6 +9,7 @@ from planner.base.errors import InputError
 from planner.cli.completing import among
 from planner.cli.options import OUTPUT, option
 from planner.cli.output import progress_bar
+from planner.report.printing import print_text
 from planner.report.section_names import ALL, EVALUATE, SOLVE, sections_in
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def print_solved(
     from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     if quiet:
-        print(solve_line(result))
+        print_text(solve_line(result))
     elif sections:
         from planner.report.tables.sections import solve_view  # noqa: PLC0415  (few ask for it)
 
@@ -80,7 +81,7 @@ def print_improvements(result: EvaluateResult) -> None:
     """Prints the better plans near to a launch, below its costs."""
     from planner.report.tables.improvement import print_improvement  # noqa: PLC0415  (few ask for it)
 
-    print()
+    print_text("")
     print_improvement(result.launch["improvements"])
 
 
@@ -92,7 +93,7 @@ def print_evaluated(
     from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     if quiet:
-        print(evaluate_line(result))
+        print_text(evaluate_line(result))
     elif sections:
         from planner.report.tables.sections import evaluate_view  # noqa: PLC0415  (few ask for it)
 

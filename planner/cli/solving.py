@@ -14,6 +14,7 @@ from planner.base.messages import Origin
 from planner.cli.output import print_json, progress_bar
 from planner.cli.showing import print_solved
 from planner.cli.solve_files import Outputs
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from planner.plan import Plan
@@ -50,8 +51,7 @@ def answered(
         print_json(result.to_dict())
     else:
         print_solved(result, _asking(job_file, asked, outputs), sections, quiet=quiet)
-    for line in outputs.missing(result, trail):
-        print(line, file=sys.stderr)
+    print_lines(*outputs.missing(result, trail), to=sys.stderr)
     if result.best is None:
         raise typer.Exit(ExitCode.without_plan(result.status))
 
@@ -60,7 +60,7 @@ def _say_point(plan: Plan, time_s: float, energy_j: float) -> None:
     """A line on standard error for a proved point of the front; a bar stays below it."""
     from planner.results.words import point_words  # noqa: PLC0415  (not for --help)
 
-    print(point_words(plan, time_s, energy_j), file=sys.stderr, flush=True)
+    print_lines(point_words(plan, time_s, energy_j), to=sys.stderr)
 
 
 def _asking(job_file: Path | None, asked: dict[str, Any], outputs: Outputs) -> Asking:

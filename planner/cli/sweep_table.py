@@ -11,6 +11,7 @@ import typer
 from planner.base.errors import InputError
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from planner.studies.sweep.answer import SweepResult
@@ -138,7 +139,7 @@ def _list(found: SweepResult, *, as_json: bool) -> None:
 
         print_json(stamped({"columns": found.columns}))
     else:
-        print("\n".join(found.columns))
+        print_lines(*found.columns)
 
 
 def _print(found: SweepResult, names: Sequence[str], lines: _Lines, most: int) -> None:

@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
+from planner.report.printing import print_document
 
 _QUESTION = "Question"
 FEW = {
@@ -128,7 +129,7 @@ def validate(
         others = (data, source, plot, as_json, calibration, assume_network, site_factors, rules)
         if any(others) or what != "runs":
             raise InputError("template: writes an empty file; leave out the other options")
-        print(text(template), end="")
+        print_document(text(template))
         return
     from planner.evidence.validation.answer import validate as ask  # noqa: PLC0415  (not for --help)
     from planner.report.charts.validation import (  # noqa: PLC0415

@@ -11,6 +11,7 @@ import typer
 from planner.base.errors import ExitCode
 from planner.cli.options import AsJson
 from planner.cli.output import print_json
+from planner.report.printing import print_lines
 
 
 def verify(
@@ -54,5 +55,5 @@ def verify(
 
         print_view(verdict_view(found))
     if not found.verified:
-        print(f"error: {certificate} is refused: {found.fault}", file=sys.stderr)
+        print_lines(f"error: {certificate} is refused: {found.fault}", to=sys.stderr)
         raise typer.Exit(ExitCode.CHECK_FAILED)

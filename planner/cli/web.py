@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from planner.report.printing import print_document
+
 
 def web(
     folder: Annotated[
@@ -30,8 +32,7 @@ def web(
     server = server_of(folder, port)
     with server:
         address = f"http://127.0.0.1:{server.server_port}/"
-        print(
-            json.dumps({"address": address}) if as_json else f"{address} (Ctrl-C ends it)",
-            flush=True,
+        print_document(
+            json.dumps({"address": address}) if as_json else f"{address} (Ctrl-C ends it)"
         )
         server.serve_forever()

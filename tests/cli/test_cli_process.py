@@ -14,6 +14,7 @@ import pytest
 from support.cases import each
 
 from cli.command import solve
+from planner.base.errors import ExitCode
 from planner.base.units import show_seconds
 
 COMMAND = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
@@ -272,12 +273,15 @@ def test_control_c(after: float, tmp_path: Path) -> None:
     assert "interrupted" in err
 
 
-def test_termination_leaves_no_file(tmp_path: Path) -> None:
+@each(("number", "code"), [
+    (signal.SIGTERM, ExitCode.TERMINATED), (signal.SIGHUP, ExitCode.HUNG_UP),
+])  # fmt: skip
+def test_termination_leaves_no_file(number: int, code: int, tmp_path: Path) -> None:
     process = started(*LONG, "-o", str(tmp_path / "plan.yaml"))
     time.sleep(0.5)
-    process.terminate()
-    process.communicate(timeout=60)
-    assert process.returncode != 0
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code, "")
     assert not list(tmp_path.iterdir())
 
 

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.base.units import plural, show_bytes, show_percent, show_seconds
+from planner.report.printing import print_document, print_text
 from planner.report.tables.tables import print_view, section, spaced, table
 
 _HEADINGS = ("changes", "what", "step time", "memory", "saves (80 %)", "sure")
@@ -24,9 +25,9 @@ def print_improvement(found: Mapping[str, Any]) -> None:
         if ones:
             one, title = ones[0], f"The best of {plural(int(count), 'change')}"
             reason = [] if one["diff"] else [Text(f"No diff: {one['why_no_diff']}.")]
-            print()
+            print_text("")
             print_view(section(title, *reason))
-            print(one["diff"], end="")
+            print_document(one["diff"])
 
 
 def _overview(found: Mapping[str, Any]) -> RenderableType:

@@ -15,6 +15,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from planner.base.messages import readable
+from planner.report.printing import print_text
+
 PLAIN_WIDTH = 110
 _ANY_WIDTH = 100_000
 _COLUMN_GAP = 2
@@ -46,7 +49,19 @@ def text_of(view: RenderableType, width: int = PLAIN_WIDTH) -> str:
     page = _page(width)
     with page.capture() as printed:
         page.print(view)
-    return "\n".join(line.rstrip() for line in printed.get().splitlines())
+    return "\n".join(line.rstrip() for line in readable(printed.get()).splitlines())
+
+
+class _Readable:
+    """A view whose text steers no terminal; its styles do."""
+
+    def __init__(self, view: RenderableType) -> None:
+        self._view = view
+
+    def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in screen.render(self._view, options):
+            plain = segment.control or segment.text.isprintable()
+            yield segment if plain else segment._replace(text=readable(segment.text))
 
 
 def print_view(view: RenderableType, *, whole_lines: bool = False) -> None:
@@ -58,9 +73,11 @@ def print_view(view: RenderableType, *, whole_lines: bool = False) -> None:
     """
     screen = console()
     if screen.is_terminal:
-        screen.print(view)
+        screen.print(_Readable(view))
     else:
-        print(text_of(view, max(screen.width, width_of(view)) if whole_lines else screen.width))
+        print_text(
+            text_of(view, max(screen.width, width_of(view)) if whole_lines else screen.width)
+        )
 
 
 class Widest:

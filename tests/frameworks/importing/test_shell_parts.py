@@ -225,8 +225,22 @@ def test_the_place_of_what_is_not_known_is_said() -> None:
         "cat > a <<E\n$(cat a)\nE\n" * 200,
         "A='eval $A'\neval $A\n",
         "a) b ;; esac }\nfi done\n",
+        "X=" + "$(cd " * 60 + "a" + "\nx)" * 60,
+        "X=" + "$(cd x\n" * 60 + "a" + ")" * 60,
+        "f() { echo $(f) $(f); }\nX=$(f)\n",
     ],
 )
 def test_hostile_texts_end(text: str) -> None:
     with suppress(InputError):
+        Shell("run.sh").read(text)
+
+
+@each(
+    ("opens", "closes"),
+    [("$(", ")"), ('"$(', ')"'), ("$(cat ", " | tr a b)"), ("${a:-", "}"), ("if x; then ", "")],
+)
+def test_what_is_nested_deeper_than_any_script_is_refused(opens: str, closes: str) -> None:
+    times = 500
+    text = f"X={opens * times}a{closes * times}\n" if closes else opens * times
+    with pytest.raises(InputError, match=r"^run\.sh: .* nested more than 64 deep$"):
         Shell("run.sh").read(text)

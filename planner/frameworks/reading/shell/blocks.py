@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from frozen_records import dataclass
-from planner.base.errors import InputError
-from planner.frameworks.reading.shell.words import Statement, Word, bare
+from planner.frameworks.reading.shell.words import DEEPEST_NESTING, Statement, Word, bare, too_deep
 
-_DEEPEST = 64
 _NAME = re.compile(r"[A-Za-z_][\w:-]*")
 _LOOPS = ("for", "while", "until", "select")
 _DROPPED = ("then", "do", "else", "elif", "fi", "done", "}", "esac", "time")
@@ -141,8 +139,8 @@ class _Parser:
 
     def node(self, now: Statement) -> Node:
         self.depth += 1
-        if self.depth > _DEEPEST:
-            raise InputError(f"{self.name}: line {now.line}: is nested more than {_DEEPEST} deep")
+        if self.depth > DEEPEST_NESTING:
+            raise too_deep(f"{self.name}: line {now.line}", "a block")
         node = self._node(now, now.line, now.joint)
         self.depth -= 1
         return node

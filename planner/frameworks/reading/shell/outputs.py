@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from planner.base.errors import InputError
 from planner.frameworks.reading.shell.simple_commands import Stop, call, without_files
 from planner.frameworks.reading.shell.values import is_known, whole_sum
-from planner.frameworks.reading.shell.words import Lexer, Statement
+from planner.frameworks.reading.shell.words import DEEPEST_NESTING, Lexer, Statement, bare, too_deep
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
@@ -28,7 +28,21 @@ def output_of(shell: Shell, command: str, depth: int) -> str | None:
     """The output of `cat` (of a document, or of a file that is known), `echo` or `expr`.
 
     What `xargs`, `tr`, `bc` and `grep -v` of comments do to it is known too. None: of others.
+
+    Raises:
+        InputError: Outputs stand within outputs deeper than in any script.
     """
+    if shell.outputs >= DEEPEST_NESTING:
+        raise too_deep(shell.name, "$(")
+    shell.outputs += 1
+    try:
+        return _known(shell, command, depth)
+    finally:
+        shell.outputs -= 1
+
+
+def _known(shell: Shell, command: str, depth: int) -> str | None:
+    """The output where it is known."""
     if depth > _DEEPEST or len(command) > _LONGEST:
         return None
     if command.startswith("<"):
@@ -58,9 +72,11 @@ def _entered(shell: Shell, statements: list[Statement]) -> str | None:
     """The folder of `cd FOLDER && pwd`; None: it is another command, or not known."""
     if len(statements) != 2 or statements[1].joint not in ("&&", "\n", ";"):
         return None
-    enters, asks = ([shell.text(word) for word in without_files(one.words)] for one in statements)
-    folder = enters[-1] if enters[:1] == ["cd"] and len(enters) > 1 else ""
-    return posixpath.normpath(folder) if asks[:1] == ["pwd"] and is_known(folder) else None
+    enters, asks = (without_files(one.words) for one in statements)
+    if len(enters) < 2 or bare(enters[0]) != "cd" or not asks or bare(asks[0]) != "pwd":
+        return None
+    folder = shell.text(enters[-1])
+    return posixpath.normpath(folder) if is_known(folder) else None
 
 
 def _trimmed(text: str | None) -> str | None:

@@ -84,6 +84,7 @@ class Shell:
         piped: What the command before prints to the next one; None: that is not known.
         local: Of each function that is read, what its local variables were before.
         depth: How deep in files and functions the state is.
+        outputs: How deep in outputs of commands.
         called_at: Where the outermost of these functions is called.
         asks_only: Whether commands are a condition.
     """
@@ -107,6 +108,7 @@ class Shell:
     local: list[dict[str, str | list[str] | None]] = field(default_factory=list)
     _spent: list[int] = field(default_factory=lambda: [0])
     depth: int = 0
+    outputs: int = 0
     _chosen: int = 0
     asks_only: bool = False
     _file: str = ""
@@ -206,6 +208,7 @@ class Shell:
 
     def output(self, command: str, depth: int) -> str | None:
         """See `planner.frameworks.reading.shell.values.Scope`."""
+        self.spend(_STATEMENT + len(command))
         return output_of(self, command, depth)
 
     def file(self, path: str) -> str | None:

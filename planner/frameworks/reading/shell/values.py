@@ -28,7 +28,9 @@ _LONGEST_CUT = 4096  # letters of a value whose ends are cut
 
 
 class Scope(Protocol):
-    """Where values come from."""
+    """Where values come from; `name` is what messages call the text."""
+
+    name: str
 
     def value(self, name: str) -> str | list[str] | None:
         """Of a variable; None: it is not known, or not set."""
@@ -73,7 +75,7 @@ def _piece(text: str, at: int, scope: Scope, depth: int) -> tuple[str, int]:
         end = max(close, at) + 1
         found = scope.output(text[at + 1 : close], depth) if close > 0 else None
     elif following and following in "({":
-        close = past_brackets(text, at + 1) or at
+        close = past_brackets(text, at + 1, scope.name) or at
         end = close + 1
         found = _bracketed(text[at:end], scope, depth) if close > at and depth <= _DEEPEST else None
     elif name := _NAME.match(text, at + 1):

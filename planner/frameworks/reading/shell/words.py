@@ -11,6 +11,7 @@ from dataclasses import field
 from frozen_records import dataclass
 from planner.base.errors import InputError
 
+DEEPEST_NESTING = 64  # deeper than any script
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _REDIRECTION = re.compile(r"[0-9]*>&[0-9-]|&>>?")
 _LAYOUT = re.compile(r"E[tm*0-9|(),]*L(?=\s|$)")  # a pipeline's layout that lost its quotes
@@ -23,9 +24,11 @@ _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _OUTPUT = re.compile(
     r"""(?:`[^`]*`|\$\((?:'[^']*'|"[^"]*"|\((?:[^()]|\([^()]*\))*\)|[^()'"])*\)|\S)+"""
 )
+_ORDINARY = re.compile(r"""[^ \t\r\n;&|()'"$`\\<>]+""")  # ends no word, and begins nothing
 _ENDS_OF_CASES = (")", ";;")
 _BEFORE_SUMS = ("if", "elif", "while", "until", "for", "then", "else", "do", "!")
 _SEPARATORS = ("&&", "||", ";;", "\n", ";", "&", "|", "(", ")")
+_SIGNS = frozenset("".join(_SEPARATORS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ class Lexer:
 
     def _sum(self) -> list[Word]:
         """`((`, and what stands up to `))`, as two words."""
-        end = past_brackets(self.text, self.at)
+        end = past_brackets(self.text, self.at, self._place)
         if end is None or self.text[end - 1] != ")":
             raise self._open("the bracket (", self.line)
         inner = self.text[self.at + 2 : end - 1]
@@ -191,7 +194,7 @@ class Lexer:
         return False
 
     def _separator(self) -> str:
-        if _REDIRECTION.match(self.text, self.at):
+        if self.text[self.at] not in _SIGNS or _REDIRECTION.match(self.text, self.at):
             return ""
         if self._tests and self.text[self.at] not in ";\n":
             return ""
@@ -209,6 +212,10 @@ class Lexer:
                 break
             statement.words.append(self._word())
         raise self._open("the parenthesis", start)
+
+    @property
+    def _place(self) -> str:
+        return f"{self.name}: line {self.line}"
 
     def _open(self, what: str, line: int) -> InputError:
         return InputError(f"{self.name}: line {line}: {what} is not closed")
@@ -263,6 +270,10 @@ class Lexer:
             return Part(match[0], False, False)
         while self.at < len(self.text) and self.text[self.at] not in "'\"":
             char = self.text[self.at]
+            if match := _ORDINARY.match(self.text, self.at):
+                found += match[0]
+                self._advance(len(match[0]))
+                continue
             if _ESCAPING.match(self.text, self.at):
                 break
             if char == "$" or self.text.startswith(_FROM_COMMANDS, self.at):
@@ -294,16 +305,19 @@ class Lexer:
         """The last character of what `$` starts, where it has brackets; else the `$`."""
         if self.text[at + 1 : at + 2] not in ("(", "{"):
             return at
-        end = past_brackets(self.text, at + 1)
+        end = past_brackets(self.text, at + 1, self._place)
         if end is None:
             raise self._open(f"the bracket {self.text[at + 1]}", self.line)
         return end
 
 
-def past_brackets(text: str, at: int) -> int | None:
+def past_brackets(text: str, at: int, name: str) -> int | None:
     """Where the bracket closes that opens at a place; None: nowhere.
 
     In round ones quotes and documents are passed over.
+
+    Raises:
+        InputError: Brackets stand in it deeper than in any script; `name` is where it is.
     """
     opening = text[at]
     closing = {"(": ")", "{": "}"}[opening]
@@ -320,8 +334,15 @@ def past_brackets(text: str, at: int) -> int | None:
         depth += (text[place] == opening) - (text[place] == closing)
         if depth == 0:
             return place
+        if depth > DEEPEST_NESTING:
+            raise too_deep(name, opening)
         place += 1
     return None
+
+
+def too_deep(name: str, what: str) -> InputError:
+    """Says that something stands within itself too often; `name` is where."""
+    return InputError(f"{name}: {what} is nested more than {DEEPEST_NESTING} deep")
 
 
 def _escaped(match: re.Match[str]) -> str:
