@@ -18,7 +18,7 @@ from planner.plan.recomputations import recomputation as in_order
 
 _COUNTED = (
     r"num-ckpt-layers=(\d+)|recompute-method block --recompute-num-layers (\d+)"
-    r"|full recompute of (\d+) layers|(\d+) of \d+ layers checkpointed"
+    r"|full recompute of (\d+) layers|(?<!\d)(\d+) of \d+ layers checkpointed"
 )
 _EVERY = r"selective every (\d)\w\w layer"
 """How flags and notes count layers that are recomputed in full."""

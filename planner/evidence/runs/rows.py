@@ -36,15 +36,6 @@ SOFTWARE = ("framework", "framework_version", "flags", "optimizer", "job")
 """Columns that say what ran."""
 JOBS = {"pretrain": "pretrain", "sft": "finetune", "lora": "lora"}
 """Words of the column `job`, and kinds of `planner.cost.job.JOB_KINDS`."""
-<<<<<<< HEAD
-=======
-_COUNTED = (
-    r"num-ckpt-layers=(\d+)|recompute-method block --recompute-num-layers (\d+)"
-    r"|full recompute of (\d+) layers|(?<!\d)(\d+) of \d+ layers checkpointed"
-)
-_EVERY = r"selective every (\d)\w\w layer"
-"""How flags and notes count layers that are recomputed in full."""
->>>>>>> ha
 _LIMITED = "power-limited B200"
 """Notes of B200 held below the power of others; what its products reach was measured."""
 _UNFUSED = "no flash attention"
