@@ -239,8 +239,7 @@ class FrameworkProfile:
         name: As typed by the user.
         era: Default software era (key of `ERAS`).
         adapters_era: The same of jobs that train adapters; empty: no other.
-        adapter_identity: Whether DoRA makes the product of the factors of an adapter by sending an
-            identity through them.
+        adapter_identity: DoRA multiplies the factors of an adapter by sending an identity through.
         weight_bytes, gradient_bytes, optimizer_bytes: Per parameter, before sharding. Weights
             count what stays resident beside the optimizer's master copy.
         master_bytes: The part of `optimizer_bytes` that is a copy of the weights, not moments.
@@ -254,8 +253,7 @@ class FrameworkProfile:
         gated_saved, plain_saved: Bytes saved for backward per token and unit of MLP width, with
             and without gating (6: fused SwiGLU keeps its two inputs and the product; 8: eager).
         combined_saved: Bytes kept of an expert's output; 0 where its tokens are weighted inside it.
-        logits_bytes: Per logit on the last stage: 14 eager fp32 cross-entropy, 10 compiled,
-            6 fused.
+        logits_bytes: Per logit on the last stage: 14 eager fp32 loss, 10 compiled, 6 fused.
         lingering_logits_bytes: Per logit, added while the previous micro-batch's logits live.
         vocab_parallel_loss: Logits are divided by tp.
         keeps_gathered: "never", "always", or "unknown" (the expected share of
@@ -265,8 +263,7 @@ class FrameworkProfile:
         gather_buffers: Bytes per token and hidden unit, times 1 - 1/tp, that gathers hold once:
             nanotron gathers into a buffer that stays (2 B) and multiplies a gradient of full width
             before its reduce-scatter (2 B; nanotron/parallel/tensor_parallel/functional.py).
-        repeats_fused: Whether "core-attention" runs attention again also where it is fused, which
-            keeps no scores: nothing is dropped then.
+        repeats_fused: "core-attention" runs fused attention again as well, which drops nothing.
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
             with fused attention), "half-matmuls" (all but half of the matmul outputs),
             "second-matmuls" (every second one, as a layer runs them),
