@@ -49,13 +49,24 @@ def prepare_streams() -> None:
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif type(getattr(getattr(stream, "buffer", None), "raw", None)) is io.FileIO:
-            raw = io.BufferedWriter(_Raw(stream.fileno(), words))
-            lines = stream.line_buffering
-            made = io.TextIOWrapper(raw, stream.encoding, "replace", line_buffering=lines)
-            setattr(sys, name, made)
+        elif type(stream) is io.TextIOWrapper and type(_file_of(stream)) is io.FileIO:
+            setattr(sys, name, _watched(stream, words))
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def _file_of(stream: io.TextIOWrapper) -> object:
+    return getattr(stream.buffer, "raw", stream.buffer)
+
+
+def _watched(stream: io.TextIOWrapper, words: str) -> io.TextIOWrapper:
+    """The same stream by way of `_Raw`, with a buffer where it had one."""
+    raw: Any = _Raw(stream.fileno(), words)
+    buffered = isinstance(stream.buffer, io.BufferedWriter)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw) if buffered else raw, stream.encoding, "replace",
+        line_buffering=stream.line_buffering, write_through=not buffered,
+    )  # fmt: skip
 
 
 def drop_output(name: str) -> None:
