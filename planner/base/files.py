@@ -51,8 +51,10 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_all(texts: Mapping[Path, str | bytes]) -> None:
     """Writes files, each whole; none of them where one cannot be written.
 
-    A symbolic link is written through. A new file gets the mode that the umask asks for, an
-    existing one keeps its own.
+    Files that were there are then there again as they were. Only what ends the program at once
+    (SIGKILL, a power cut) between two of the renames leaves some new and some old ones. A symbolic
+    link is written through; another name (hard link) of a file keeps the old content. A new file
+    gets the mode that the umask asks for, an existing one keeps its own.
 
     Raises:
         InputError: See `write_atomically`.
@@ -62,23 +64,66 @@ def write_all(texts: Mapping[Path, str | bytes]) -> None:
         for path, text in texts.items():
             with _writing(path):
                 ready.append((path, *stack.enter_context(_prepared(path, text))))
-        stack.enter_context(_all_or_none([target for _, _, target in ready]))
+        if len(ready) > 1:
+            stack.enter_context(_all_or_none([target for _, _, target in ready]))
         for path, temporary, target in ready:
             with _writing(path):
-                os.replace(temporary, target)
+                _renamed(temporary, target)
             log(__name__, INFO, "written", file=path, characters=len(texts[path]))
 
 
 @contextlib.contextmanager
 def _all_or_none(targets: Sequence[str]) -> Iterator[None]:
-    """Takes away again, where one of several files fails, those that were not there before."""
-    new = [target for target in targets if not os.path.lexists(target)]
+    """Brings all of several files back to what they were where one fails."""
+    new: list[str] = []
+    old: dict[str, str] = {}
     try:
+        for target in targets:
+            if os.path.lexists(target):
+                with _writing(Path(target)):
+                    old[target] = _beside(target)
+                    _kept(target, old[target])
+            else:
+                new.append(target)
         yield
     except BaseException:
         for target in new:
             Path(target).unlink(missing_ok=True)
+        for target, copy in old.items():
+            with contextlib.suppress(FileNotFoundError):  # it was not kept yet, nor replaced
+                os.replace(copy, target)
         raise
+    finally:
+        for copy in old.values():
+            Path(copy).unlink(missing_ok=True)
+
+
+def _kept(target: str, copy: str) -> None:
+    """Gives a file a second name; a copy where the system has no such names."""
+    try:
+        os.link(target, copy)
+    except OSError:
+        import shutil  # noqa: PLC0415  (hardly ever)
+
+        shutil.copy2(target, copy)
+
+
+def _renamed(temporary: str, target: str) -> None:
+    """Puts a file in its place, and the folder on the disk, which a power cut may undo else."""
+    os.replace(temporary, target)
+    with contextlib.suppress(OSError):  # a system whose folders cannot be opened
+        folder = os.open(os.path.dirname(target), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _beside(target: str) -> str:
+    """A name for a temporary file in the folder of another."""
+    import secrets  # noqa: PLC0415  (takes a millisecond or two; only when a file is written)
+
+    return os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
 
 
 @contextlib.contextmanager
@@ -90,7 +135,9 @@ def being_written(path: Path) -> Iterator[Path]:
     """
     with _writing(path), _prepared(path, "") as (temporary, target):
         yield Path(temporary)
-        os.replace(temporary, target)
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())  # what the caller wrote, perhaps by way of a library
+        _renamed(temporary, target)
         log(__name__, INFO, "written", file=path)
 
 
@@ -124,17 +171,16 @@ def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
     """A temporary file beside the target with the content in it; gone at the end if it still is."""
     target = os.path.realpath(path)
     mode = _mode_of(target)
-    import secrets  # noqa: PLC0415  (takes a millisecond or two; only when a file is written)
-
-    temporary = os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
+    temporary = _beside(target)
     try:  # a signal may come as soon as the file is there
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
+        private = _NEW_FILE_MODE if mode is None else stat.S_IRUSR | stat.S_IWUSR
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, private)
         with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.chmod(temporary, mode)  # before anything is in it
             file.write(content.encode("utf-8") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())  # else a crash of the machine may leave an empty file
-        if mode is not None:
-            os.chmod(temporary, mode)
         yield temporary, target
     finally:
         Path(temporary).unlink(missing_ok=True)

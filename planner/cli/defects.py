@@ -1,7 +1,7 @@
-"""What is said when planner itself breaks: one line, and a file to report without private paths.
+"""What is said when planner itself breaks: one line, and a file to report with nothing private.
 
-Arguments that name files and all paths of this machine are left out of the file: it says where in
-the program it happened, with which options, and on what.
+The file says where in the program it happened and with which options. Of their values it has
+numbers and names of the database; texts of exceptions, which may hold what files do, are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import sysconfig
 import tempfile
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 
@@ -23,14 +23,13 @@ from planner.base.version import __version__
 _PACKAGES = ("numpy", "ortools", "scipy", "networkx", "pydantic", "typer", "rich", "ruamel.yaml")
 _OURS = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 _ROOT = Path(__file__).parents[2]
-_PLACE = r"[^\s'\":;,<>|()\[\]{}]+"
-_START = r"(?:[A-Za-z]:[\\/]|~?/|\\\\)"
-_PATH = re.compile(
-    rf"(?<=')(?:{_START})[^'\n]+(?=')|(?<=\"){_START}[^\"\n]+(?=\")"  # may have spaces in quotes
-    rf"|(?<![\w.<\"]){_START}{_PLACE}"  # from a root
-    r"|(?<![\w\"/<])[\w./-]+\.(?:ya?ml|json|csv|db|toml|log|npy|html|svg|txt|sh|xml)\b"
+_GROUPS = ("models", "hardware", "sweep", "rack", "collective", "web")
+_OPTION = re.compile(r"--?[A-Za-z][A-Za-z-]*")
+_NUMBER = re.compile(
+    r"(?:[a-z]{2}=)?[0-9][0-9.,]*(?:e-?[0-9]{1,2}|[kKMGTP]i?B?|%|ms|min|k?W|[shdy])?"
 )
-_FILE = re.compile(r"[\\/]|\.[A-Za-z][\w.]{0,9}$|^\.")
+_SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".npy", ".db", ".toml", ".log", ".txt", ".xml",
+             ".html", ".svg", ".sh", ".py", ".zip", ".gz")  # fmt: skip
 _NOBODY = "those who gave you planner"
 
 
@@ -50,53 +49,85 @@ def report(error: Exception, arguments: Sequence[str]) -> None:
 
 
 def details_of(error: Exception, arguments: Sequence[str]) -> str:
-    """All that a report needs: versions, the options, the traceback; no path of this machine."""
+    """What a report needs: versions, options, and where in the program it happened."""
     lines = [
         f"planner {__version__}",
         f"python {platform.python_version()}, {platform.system()} {platform.machine()}",
         ", ".join(f"{name} {_version(name)}" for name in _PACKAGES),
-        f"command: planner {' '.join(map(_masked_word, arguments))}",
+        f"command: planner {' '.join(_public_words(arguments))}",
         "",
     ]
-    private = [word.partition("=")[2] or word for word in arguments if _names_a_file(word)]
-    return "\n".join(lines) + "\n" + masked("".join(traceback.format_exception(error)), private)
+    return "\n".join(lines) + "\n" + "".join(_told(error))
 
 
-def masked(text: str, private: Iterable[str]) -> str:
-    """A text without places of this machine: the program's own files from their package on.
-
-    Args:
-        text: Any.
-        private: Words that are left out wherever they stand.
-    """
-    for folder in sorted(_program(), key=len, reverse=True):
-        text = text.replace(f'File "{folder}{os.sep}', 'File "')
-    for word in sorted(set(private), key=len, reverse=True):
-        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda found: _ending(found[0]), text)
-    return _PATH.sub(lambda found: _ending(found[0]), text)
+def _told(error: BaseException) -> Iterator[str]:
+    """Where it happened, what led to it first; texts of exceptions may hold what files do."""
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None:
+        yield from _told(before)
+        yield "\nthen:\n\n"
+    yield from map(_frame, traceback.extract_tb(error.__traceback__))
+    yield f"{type(error).__name__}: {len(str(error)):,} characters, left out\n"
 
 
-def _program() -> set[str]:
-    """Folders that hold what runs: ours, those of other packages, the standard library's."""
+def _frame(frame: traceback.FrameSummary) -> str:
+    """A line of the program with its text, one of other code without."""
+    name = _own_name(frame.filename)
+    if not name:
+        return f'  File "{_ending(frame.filename)}", line {frame.lineno}\n'
+    return f'  File "{name}", line {frame.lineno}, in {frame.name}\n    {frame.line}\n'
+
+
+def _own_name(filename: str) -> str:
+    """A file of the program from its package on; empty: it is none."""
+    if _is_ours(filename):
+        return Path(filename).relative_to(_ROOT).as_posix()
+    places = (f"{folder}{os.sep}" for folder in sorted(_installed(), key=len, reverse=True))
+    inside = (filename.removeprefix(one) for one in places if filename.startswith(one))
+    return next(inside, "")
+
+
+def _installed() -> set[str]:
+    """Folders that hold what runs beside our code: other packages, the standard library."""
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
     installed = {path for path in sys.path if path.endswith("-packages")}
-    return {str(_ROOT), *installed, *sysconfig.get_paths().values()}
+    return installed | {sysconfig.get_path(kind) for kind in kinds}
 
 
-def _masked_word(word: str) -> str:
-    """An argument, with the ending alone of a file that it names."""
-    if not _names_a_file(word):
-        return word
-    option, equals, value = word.partition("=")
-    return f"{option}={_ending(value)}" if equals and word.startswith("-") else _ending(word)
+def _public_words(arguments: Sequence[str]) -> Iterator[str]:
+    """The command, its options, numbers and names of the database; others are left out."""
+    names = _shipped()
+    for at, word in enumerate(arguments):
+        option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+        if at == 0 or (at == 1 and arguments[0] in _GROUPS):
+            yield _public(word, {*names, word if word.isalpha() else ""})
+        elif not option:
+            yield _public(word, names)
+        elif _OPTION.fullmatch(option):
+            yield option + (f"={_public(value, names)}" if equals else "")
+        else:
+            yield _public(word, names)
 
 
-def _names_a_file(word: str) -> bool:
-    value = word.partition("=")[2] if word.startswith("-") else word
-    return bool(_FILE.search(value)) or os.path.exists(value)
+def _public(value: str, names: Container[str]) -> str:
+    """A value of an option, or what it is."""
+    return value if value in names or _NUMBER.fullmatch(value) else _ending(value)
+
+
+def _shipped() -> set[str]:
+    """Models, chips and clusters of the database, where it can be read."""
+    try:
+        from hardware_db import list_chips, list_clusters  # noqa: PLC0415  (may be what broke)
+        from models_db import list_models  # noqa: PLC0415  (may be what broke)
+
+        return {*list_chips(), *list_clusters(), *list_models()}
+    except Exception:  # whatever broke, the report is written
+        return set()
 
 
 def _ending(path: str) -> str:
-    return f"<file{Path(path).suffix}>"
+    suffix = Path(path).suffix.lower()
+    return f"<file{suffix}>" if suffix in _SUFFIXES else "<text>"
 
 
 def _short(error: Exception) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import os
 import sys
 from typing import Annotated, Any
@@ -25,6 +24,7 @@ from planner.cli.groups import group_of
 from planner.cli.interruption import heard
 from planner.cli.leading import allowed, moved_first
 from planner.cli.logs import logged
+from planner.cli.streams import StreamError, drop_output, prepare_streams
 from strict_yaml.limits import VARIABLE
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
@@ -127,18 +127,8 @@ def _root(
 
 def main() -> None:
     """Runs the command line and turns errors into one line each and an exit code."""
-    _open_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without the character gets "?"
+    prepare_streams()
     sys.exit(_guarded(sys.argv[1:]))
-
-
-def _open_closed_streams() -> None:
-    """Lets what is said on a stream that the caller closed (`>&-`) go nowhere."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _guarded(arguments: list[str]) -> int:
@@ -148,16 +138,18 @@ def _guarded(arguments: list[str]) -> int:
         sys.stdout.flush()
     except (PlannerError, KeyboardInterrupt) as error:
         code = _ended(error)
-    except BrokenPipeError:  # `planner ... | head`: the reader has seen enough
-        code = ExitCode.OK
-        _drop_output()
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        code = InputError.exit_code
-        _drop_output()
-        _say(f"error: standard output: cannot be written ({(error.strerror or '?').lower()})")
+    except StreamError as error:
+        code = _unheard(error)
     return code
+
+
+def _unheard(error: StreamError) -> int:
+    """Drops what a stream does not take; says why, unless its reader has seen enough."""
+    drop_output(error.stream)
+    if error.left:
+        return ExitCode.OK
+    _say(f"error: {error.stream}: cannot be written ({(error.strerror or '?').lower()})")
+    return InputError.exit_code
 
 
 def _ended(error: PlannerError | KeyboardInterrupt) -> int:
@@ -198,10 +190,6 @@ def _run(arguments: list[str]) -> int:
             print(error.format_message())
             return 0
         raise InputError(_usage(error)) from error
-    except SystemExit as done:  # Rich ends the program when its reader has gone
-        if isinstance(done.__context__, BrokenPipeError):
-            raise done.__context__ from None
-        raise
     return 0
 
 
@@ -216,14 +204,6 @@ def _say(*lines: str) -> None:
     with contextlib.suppress(OSError):
         for line in lines:
             print(line, file=sys.stderr)
-
-
-def _drop_output() -> None:
-    """Lets what is left in the buffer of standard output go nowhere when the program ends."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Files are written whole or not at all; what cannot be read says where and why."""
 
+import errno
 import os
 import stat
 import threading
@@ -11,6 +12,7 @@ from support.cases import each
 from planner import InputError
 from planner.base.files import (
     LARGEST_FILE_BYTES,
+    being_written,
     check_writable,
     read_yaml,
     write_all,
@@ -182,6 +184,77 @@ def test_all_files_or_none(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     write_all({good: "a", tmp_path / "b.txt": "b"})
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_all_files_or_none_over_old_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, linked: bool
+) -> None:
+    one, other, new = (tmp_path / name for name in ("a", "b", "c"))
+    one.write_text("old")
+    other.write_text("old")
+    replace, links = os.replace, [one, other]
+
+    def fail(source: str, target: str) -> None:
+        if target == str(other) and Path(source).read_text() == "new":
+            raise OSError(errno.EIO, "Input/output error")
+        replace(source, target)
+
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "replace", fail)
+    if not linked:
+        monkeypatch.setattr(os, "link", no_links)
+    with pytest.raises(InputError, match="b: cannot be written"):
+        write_all({new: "new", one: "new", other: "new"})
+    assert [path.read_text() for path in links] == ["old", "old"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_what_is_renamed_is_on_the_disk_and_then_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[str, int]] = []
+    fsync, replace = os.fsync, os.replace
+
+    def synced(descriptor: int) -> None:
+        found = os.fstat(descriptor)
+        calls.append(("folder", 0) if stat.S_ISDIR(found.st_mode) else ("file", found.st_size))
+        fsync(descriptor)
+
+    def renamed(source: str, target: str) -> None:
+        calls.append(("rename", Path(source).stat().st_size))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", renamed)
+    with being_written(tmp_path / "table.csv") as path:
+        path.write_text("12345")
+    assert calls[-3:] == [("file", 5), ("rename", 5), ("folder", 0)]
+    calls.clear()
+    write_all({tmp_path / "plan.yaml": "123"})
+    assert calls == [("file", 3), ("rename", 3), ("folder", 0)]
+
+
+def test_what_replaces_a_private_file_is_never_readable_by_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: list[int] = []
+    opened = os.open
+
+    def noted(path: str, flags: int, mode: int = 0o777) -> int:
+        descriptor = opened(path, flags, mode)
+        modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        return descriptor
+
+    path = tmp_path / "plan.yaml"
+    path.write_text("old")
+    path.chmod(0o600)
+    monkeypatch.setattr(os, "open", noted)
+    write_all({path: "new"})
+    assert modes[0] == 0o600
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
