@@ -5,11 +5,15 @@ Seeds are fixed, and others than those of the tables.
 
 import contextlib
 import importlib
+import inspect
+import io
 import os
 import random
+import re
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -25,8 +29,32 @@ KINDS = (
     "runs", "calibration", "nccl-tests", "GEMM", "failures", "points", "log of a run", "launch",
     "schedule", "schedule, XML", "launch of megatron", "launch of deepspeed",
     "launch of torchtitan", "launch of maxtext", "launch of nanotron", "launch of axolotl",
-    "launch of trl", "launch of torchtune",
+    "launch of trl", "launch of torchtune", "graph, adjacency", "outputs, CSV", "outputs, matrix",
+    "outputs, list", "outputs, NCCL", "outputs, ROCm", "outputs, Slurm", "outputs, ports",
+    "trace, Kineto", "trace, Nsight", "manifest", "certificate", "certificate of stages",
 )  # fmt: skip
+SAME_AS: dict[tuple[str, str], tuple[str, ...]] = {
+    **{(f"collective {name}", "--graph"): ("graph, YAML",)
+       for name in ("bounds", "compare", "export", "simulate", "synthesize")},
+    ("collective export", "--topo"): ("outputs, matrix",), ("check", ""): ("plan",),
+    ("explain", ""): ("plan",), ("export", ""): ("plan",),
+    ("sweep table", ""): ("store",), ("sweep plot", ""): ("store",),
+    ("fleet", "--store"): ("store",),
+    ("ridgeline", "--plan"): ("plan",), ("measure", ""): ("plan",), ("report", ""): ("answer",),
+    ("calibrate", "--runs"): ("runs",),
+    ("calibrate", "--measurements"): ("manifest", "trace, Kineto", "trace, Nsight"),
+    ("rack zero", "--graph"): ("graph, YAML",), ("rack solve", "--graph"): ("graph, YAML",),
+    ("collective export", ""): ("schedule",), ("hardware detect", ""): ("outputs, CSV",),
+}  # fmt: skip
+"""Where else commands read such a file."""
+WRITTEN = {
+    "--output", "-o", "--plot", "--pareto", "--certificate", "--csv", "--parquet", "--arrow",
+    "--html", "--link-loads", "--plot-schedule", "--trace", "--frequencies",
+}  # fmt: skip
+NO_FILES = {
+    ("web", ""): "a folder that it makes", ("export", "--chakra"): "a folder that it makes",
+    ("sweep run", "--cluster"): "a queue of jobs, which needs the extra jobqueue",
+}  # fmt: skip
 QUICK = (
     "store", "config.json", "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges",
     "traffic, npy", "traffic, CSV", "failures", "schedule", "schedule, XML",
@@ -53,7 +81,27 @@ def campaigns(name: str) -> ModuleType:
 
 
 def test_every_reader_is_tried() -> None:
-    assert {*campaigns("inputs").readers()} == {*KINDS}
+    """Every path that a command takes: of a kind that is tried, or of what it writes."""
+    readers, commands = campaigns("inputs").readers(), campaigns("commands").commands()
+    assert {*readers} == {*KINDS}
+    tried = {_place(reader.command, commands) for reader in readers.values() if reader.command}
+    paths = {
+        (name, one.opts[-1] if one.param_type_name == "option" else "")
+        for name, command in commands.items() for one in command.params
+        if "Path" in str(inspect.signature(command.callback).parameters[one.name].annotation)
+    }  # fmt: skip
+    read = {place for place in paths if place[1] not in WRITTEN}
+    assert read - tried == {*SAME_AS} | {*NO_FILES}
+    assert {kind for kinds in SAME_AS.values() for kind in kinds} <= {*KINDS}
+    alone = {kind for kind, reader in readers.items() if not reader.command}
+    assert alone == {*SAME_AS["calibrate", "--measurements"]}
+
+
+def _place(words: tuple[str, ...], commands: dict[str, Any]) -> tuple[str, str]:
+    """The command and the option that read FILE."""
+    name = " ".join(words[:2]) if " ".join(words[:2]) in commands else words[0]
+    before = words[words.index("FILE") - 1]
+    return name, before if before in {o for p in commands[name].params for o in p.opts} else ""
 
 
 @pytest.mark.every
@@ -65,12 +113,40 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
     reader = inputs.whole(inputs.readers()[kind], folder)
     commands = PER_QUICK_COMMAND if kind in QUICK else PER_COMMAND
     alone = PER_QUICK_READER if kind in READ_AT_ONCE else PER_READER
+    commands = commands if reader.command else 0
     for way, count in ((None, commands), (reading, alone if reading else 0)):
-        assert folder.tried(reader, reader.content, way).answered
+        assert not count or folder.tried(reader, reader.content, way).answered
         for at in range(count):
-            content = reader.damaged(random.Random(f"tests {kind} {way is None} {at}"))
+            made = reader.damaged if at % inputs.STRAINED_EACH else reader.strained
+            content = made(random.Random(f"tests {kind} {way is None} {at}"))
             outcome = folder.tried(reader, content, way)
             assert not outcome.fault(), content[:1000]
+
+
+def test_what_strains_a_reader_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Much of the same, which no other damage has, nesting, and archives that lie."""
+    strain, running = campaigns("strain"), campaigns("running")
+    made = [strain.strained(b"<!--\na\n-->\n<s>\n", random.Random(at)) for at in range(200)]
+    assert any(one.count(b"<!---->") >= 28 for one in made)
+    assert any(one.count(b"[") >= 5000 for one in made)
+    assert max(map(len, made)) < 1e6
+    monkeypatch.setattr(running, "_HANGS_S", 0.2)
+    over = re.compile(rb"(?:<!--.*?-->\s*)*<system[\s>]", re.DOTALL)  # once that of a reader
+    done = running.read(lambda _: over.search(b"<!---->" * 28 + b" x"), Path("x"))
+    assert "not done" in done.fault()
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w") as file:
+        file.writestr("a", "text" * 100)
+    refused = set[str]()
+    for at in range(200):
+        try:
+            with zipfile.ZipFile(
+                io.BytesIO(strain.members(kept.getvalue(), random.Random(at)))
+            ) as one:
+                [*map(one.read, one.namelist())]
+        except Exception as error:
+            refused.add(type(error).__name__)
+    assert {"BadZipFile", "NotImplementedError", "RuntimeError"} <= refused
 
 
 def test_what_a_command_writes_unasked_is_gone(tmp_path: Path) -> None:
@@ -228,6 +304,26 @@ def test_extreme_figures_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told == []
 
 
+def test_a_refusal_is_no_answer_that_holds() -> None:
+    """Of a limit or a range of chips that was refused nothing was said."""
+    options, running = campaigns("options"), campaigns("running")
+
+    def done(code: int, out: str = "", err: str = "") -> Any:
+        return running.Outcome(
+            words=("solve", "--json"), code=code, out=out, err=err, cpu_s=0, more_bytes=0
+        )
+
+    refused, none = done(2, err="error: chips-at-most: no\n"), done(3, '{"certificate": {}}')
+    found = done(0, '{"certificate": {"objective": 2.0}}')
+    for held in (options._not_better, options._not_worse):
+        assert "chips-at-most" in held(refused, 2.0)
+        assert held(found, 2.0) == ""
+    assert options._not_better(none, 2.0) == options._not_better(found, 1.0) == ""
+    assert options._not_better(found, 3.0)
+    assert options._not_worse(none, 2.0)
+    assert options._not_worse(found, 1.0)
+
+
 def test_a_wrong_direction_would_be_seen() -> None:
     extremes, usual = campaigns("extremes"), dict.fromkeys(("time", "energy", "memory"), 1.0)
 
@@ -335,4 +431,6 @@ def test_a_campaign_of_inputs_goes_on_where_it_ended(
     for kind, count in whole.items():
         assert (second[kind].inputs, second[kind].refused) == (25, count.refused)
     assert inputs.campaign(30, 5, told.append, kept=kept, most_s=0) == second
+    monkeypatch.setattr(inputs, "_code", lambda: "other code")
+    assert inputs.campaign(30, 5, told.append, kept=kept, most_s=0) == {}
     assert told == []
