@@ -38,6 +38,7 @@ from campaigns import (
     commands,
     extremes,
     faults,
+    forbidden,
     inputs,
     lasting,
     licences,
@@ -123,7 +124,7 @@ def _surroundings(_count: int, _seed: int, told: Told) -> Table:
 
 
 def _security(_count: int, _seed: int, told: Told) -> Table:
-    modules, found = security.lint()
+    modules, found = forbidden.lint()
     for line in found:
         told(line)
     counted = [

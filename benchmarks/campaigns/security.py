@@ -1,76 +1,18 @@
-"""Security: what code may not call, hostile names in scripts and pages, odd places to write to."""
+"""Security: hostile names in scripts and pages, odd places to write to."""
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
 from campaigns.faults import WRITES, Place
-from campaigns.inputs import FILES, ROOT
+from campaigns.inputs import FILES
 from campaigns.running import run
-
-PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
-NEVER = ("eval", "exec", "compile", "__import__", "os.system", "os.popen", "tempfile.mktemp")
-"""What is called nowhere."""
-HARMLESS = ("exec('')",)
-"""Calls of those that run nothing: `planner.cli.interruption.forget` says why there is one."""
-UNSAFE = ("pickle", "marshal", "shelve", "dill", "cloudpickle", "yaml", "ctypes", "ftplib",
-          "requests", "httpx", "aiohttp", "telnetlib", "xmlrpc")  # fmt: skip
-"""What is imported nowhere."""
-ONLY_IN = {
-    "subprocess": {"planner/machine/detection/tools.py",
-                   "planner/evidence/calibration/measurement/power.py"},
-    "socket": {"planner/studies/sweep/places.py", "planner/answers/sweeping.py"},
-    "http": {"planner/web/serving.py"},
-    "urllib": set(),
-}  # fmt: skip
-"""What is imported by these files alone: none of them through a shell."""
-
-
-_WORDS = re.compile(
-    rf"\b(?:{'|'.join(map(re.escape, (*NEVER[3:], *UNSAFE, *ONLY_IN)))})\b"
-    rf"|(?<![\w.])(?:{'|'.join(NEVER[:3])})\("
-)
-
-
-def forbidden(path: Path, tree: ast.Module) -> Iterator[str]:
-    """What a module calls or imports that it may not, with its line."""
-    place = path.relative_to(ROOT).as_posix()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
-            shell = name.startswith("subprocess.") and "shell" in [one.arg for one in node.keywords]
-            if (name in NEVER and ast.unparse(node) not in HARMLESS) or shell:
-                yield f"{place}:{node.lineno}: {name}"
-        for module in _imported(node):
-            top = module.partition(".")[0]
-            if top in UNSAFE or (top in ONLY_IN and place not in ONLY_IN[top]):
-                yield f"{place}: imports {module}"
-
-
-def _imported(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-
-
-def lint() -> tuple[int, list[str]]:
-    """How many modules there are, and what they may not."""
-    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-    found: list[str] = []
-    for path in paths:
-        text = path.read_text(encoding="utf-8")
-        if _WORDS.search(text):  # few files have any, and to parse all takes seconds
-            found += forbidden(path, ast.parse(text))
-    return len(paths), found
-
 
 PAYLOADS = (
     '$(touch INJECTED)', '`touch INJECTED`', "'; touch INJECTED; '", '"; touch INJECTED; "',
