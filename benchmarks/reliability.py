@@ -131,6 +131,7 @@ def _security(_count: int, _seed: int, told: Told) -> Table:
         ("modules without eval, exec, pickle, shell, sockets", security.Count(
             tried=modules, faults=len(found))),
         ("exports of hostile names, run with stand-ins", security.scripts(told)),
+        ("words quoted for a shell", security.quoted(told)),
         ("reports and pictures of hostile names", security.pages(told)),
         ("pipes, links, devices, folders as output", security.odd_places(told)),
     ]  # fmt: skip

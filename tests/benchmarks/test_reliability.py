@@ -321,9 +321,18 @@ def test_hostile_names_run_nothing() -> None:
     text = "'; touch INJECTED; \" $(touch INJECTED) `touch INJECTED`\ntouch INJECTED\n"
     scripts = security.scripts(told.append, (text,))
     assert scripts.run >= 3
+    assert scripts.carried >= 2
     security.pages(told.append, ('</style></title><script>alert(1)</script>" onload="alert(1)',))
     security.odd_places(told.append)
     assert told == []
+
+
+def test_a_word_that_is_not_quoted_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    security, told = campaigns("security"), list[str]()
+    assert security.quoted(told.append).tried == 4 * len(security.PAYLOADS)
+    assert told == []
+    monkeypatch.setattr("shlex.quote", str)
+    assert security.quoted(told.append, ("$(touch INJECTED)",)).faults == 4
 
 
 def test_extreme_figures_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
