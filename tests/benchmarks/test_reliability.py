@@ -347,6 +347,18 @@ def test_extreme_figures_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told == []
 
 
+def test_a_figure_that_is_ignored_would_be_seen() -> None:
+    """Once a model that heeds no bandwidth, and one that refuses every change, had no fault."""
+    unmoved = campaigns("extremes")._unmoved
+    usual = dict.fromkeys(("time", "energy", "memory"), 1.0)
+    heeded = {1.0: usual, 2.0: usual | {"time": 0.5, "memory": 2.0}}
+    fast, width = "chip.memory.bandwidth", "model.hidden"
+    assert [*unmoved({fast: heeded, width: heeded})] == []
+    assert len([*unmoved({fast: {1.0: usual, 2.0: usual}, width: heeded})]) == 1
+    refused = [*unmoved({fast: {1.0: usual}, width: {1.0: usual}})]
+    assert "0 of 8 sizes are answered" in refused
+
+
 def test_a_refusal_is_no_answer_that_holds() -> None:
     """Of a limit or a range of chips that was refused nothing was said."""
     options, running = campaigns("options"), campaigns("running")
