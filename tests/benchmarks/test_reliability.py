@@ -462,6 +462,15 @@ def test_what_fails_as_usual_is_no_same_answer(monkeypatch: pytest.MonkeyPatch) 
     assert len(told) == 2
 
 
+def test_objects_that_stay_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    lasting, kept = campaigns("lasting"), list[list[str]]()
+    for answered, leaks in ((lambda _: None, False), (lambda seed: kept.append([seed]), True)):
+        told = list[str]()
+        monkeypatch.setattr(lasting, "answered", answered)
+        assert len([*lasting.one_process(300, 1, told.append)]) >= 3
+        assert bool(told) == leaks, told
+
+
 def test_questions_at_once() -> None:
     lasting, told = campaigns("lasting"), list[str]()
     with pytest.MonkeyPatch.context() as patch:
