@@ -38,6 +38,7 @@ from campaigns import (
     commands,
     extremes,
     faults,
+    forbidden,
     inputs,
     lasting,
     licences,
@@ -123,13 +124,14 @@ def _surroundings(_count: int, _seed: int, told: Told) -> Table:
 
 
 def _security(_count: int, _seed: int, told: Told) -> Table:
-    modules, found = security.lint()
+    modules, found = forbidden.lint()
     for line in found:
         told(line)
     counted = [
         ("modules without eval, exec, pickle, shell, sockets", security.Count(
             tried=modules, faults=len(found))),
         ("exports of hostile names, run with stand-ins", security.scripts(told)),
+        ("words quoted for a shell", security.quoted(told)),
         ("reports and pictures of hostile names", security.pages(told)),
         ("pipes, links, devices, folders as output", security.odd_places(told)),
     ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,14 @@ _ORDERED: tuple[tuple[str, str, bool], ...] = (
     (r"^chip\.(energy|power)\.|levels\.\w+\.energy|\w_power$|sigma", "energy", True),
 )
 """Fields by path, the cost that follows one, and whether it grows with it or falls."""
+_MOVES: tuple[tuple[str, str], ...] = (
+    (r"^chip\.peak\.", "time"), (r"^chip\.memory\.bandwidth", "time"),
+    (r"levels\.\w+\.bandwidth", "time"), (r"levels\.\w+\.latency", "time"), (_SIZES, "time"),
+    (_SIZES, "memory"), (r"^chip\.(energy|power)\.", "energy"),
+)  # fmt: skip
+"""Fields by path, and a cost that one of those moves that are answered."""
+LEAST_ANSWERED = 0.1
+"""Of all sizes, this share is answered at least: a fifth is, of the plan where most are refused."""
 _SLACK = 1e-9
 
 
@@ -91,6 +99,7 @@ def campaign(fields: int, told: Callable[[str], None]) -> Iterator[tuple[str, Co
             leaf.full_path: leaf.value for leaf in leaves
             if isinstance(leaf.value, int | float) and not isinstance(leaf.value, bool)
         }  # fmt: skip
+        seen: dict[str, dict[float, dict[str, float]]] = {}
         for path in _some(numbers, fields):
             count.fields += 1
             found: dict[float, dict[str, float]] = {1.0: usual}
@@ -102,11 +111,33 @@ def campaign(fields: int, told: Callable[[str], None]) -> Iterator[tuple[str, Co
                     count.moved += found[factor] != usual
                 except InputError:
                     count.refused += 1
+            seen[path] = found
             count.ordered += len(found) > 1 and bool(_orders(path))
             for wrong in _wrong(path, found):
                 count.faults += 1
                 told(f"{name}: {path}: {wrong}")
+        for wrong in _unmoved(seen):
+            count.faults += 1
+            told(f"{name}: {wrong}")
         yield name, count
+
+
+def _unmoved(seen: Mapping[str, Mapping[float, Mapping[str, float]]]) -> Iterator[str]:
+    """Kinds of figures that no answer heeds, and whether too few are answered at all.
+
+    Args:
+        seen: Costs by the path of a figure and its size, 1 being the usual.
+    """
+    answered = sum(len(found) - 1 for found in seen.values())
+    if answered < LEAST_ANSWERED * len(FACTORS) * len(seen):
+        yield f"{answered} of {len(FACTORS) * len(seen)} sizes are answered"
+    for pattern, cost in _MOVES:
+        values = [
+            {costs[cost] for costs in found.values()} for path, found in seen.items()
+            if re.search(pattern, path) and len(found) > 1
+        ]  # fmt: skip
+        if values and all(len(one) == 1 for one in values):
+            yield f"{cost} is moved by none of {len(values)} figures {pattern}"
 
 
 def _some(paths: Iterable[str], constants: int) -> list[str]:

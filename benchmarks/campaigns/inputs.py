@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import hashlib
 import io
 import json
 import math
@@ -24,10 +25,12 @@ import numpy as np
 
 from campaigns import samples
 from campaigns.damage import text_damage, tree_damage
-from campaigns.readings import READINGS
+from campaigns.readings import DETECTED, READINGS
 from campaigns.running import Outcome, filled, read, run
+from campaigns.strain import strained
 from planner.base.files import write_atomically
 from planner.base.jsonfile import sealed
+from planner.verification.document import sealed as proof_sealed
 from strict_yaml.errors import YamlError
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
@@ -35,6 +38,8 @@ from strict_yaml.writing import dump as dump_yaml
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "tests" / "answers" / "files"
 FORMATS = ROOT / "tests" / "formats"
+STRAINED_EACH = 16
+"""Of so many files one strains its reader: it may take a thousand times as long as others."""
 _AS_TEXT = 0.4
 """The share of the damage of a tree that is done to its text."""
 _JOB = ("--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", "8")
@@ -46,17 +51,18 @@ class Reader:
 
     Attributes:
         suffix: Of its name.
-        command: What reads it: FILE, and PLAN, NEW and OUT of the folder.
+        command: What reads it: FILE, and PLAN, NEW, TOPOLOGY and OUT of the folder; none: a command
+            takes the folder in which it lies, and it is read alone.
         content: An undamaged one; empty: `made` gives it.
         made: The command that writes one, and the name of the file that it writes to MADE.
-        seal: Whether it carries its digest.
+        seal: Gives it its digest anew, where it carries one.
     """
 
     suffix: str
     command: tuple[str, ...]
     content: bytes = b""
     made: tuple[tuple[str, ...], str] = ((), "")
-    seal: bool = False
+    seal: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     @property
     def tree(self) -> Any:
@@ -74,11 +80,15 @@ class Reader:
         except (ValueError, TypeError, YamlError):  # no such file can be written
             return text_damage(self.content, random)
 
+    def strained(self, random: Random) -> bytes:
+        """It with much of the same, deep nesting or odd members."""
+        return strained(self.content, random)
+
     def _written(self, tree: Any) -> bytes:
         if self.suffix != ".json":
             return dump_yaml(tree).encode("utf-8", "surrogatepass")
-        if self.seal and isinstance(tree, dict):
-            tree = sealed(tree)
+        if self.seal is not None and isinstance(tree, dict):
+            tree = self.seal(tree)
         return json.dumps(tree).encode()
 
 
@@ -96,9 +106,10 @@ def _tree(suffix: str, content: bytes) -> Any:
 def readers() -> dict[str, Reader]:
     """Every kind of file that a command reads, by name."""
     kept = {
-        name: Reader(suffix=suffix, command=(*command, "--json"), content=content,
-                     seal=name == "answer")
-        for name, (suffix, content, command) in {**_plans(), **_machines(), **_measured()}.items()
+        name: Reader(suffix=suffix, command=(*command, "--json") if command else (),
+                     content=content, seal=sealed if name == "answer" else None)
+        for name, (suffix, content, command) in {**_plans(), **_machines(), **_measured(),
+                                                **_outputs()}.items()
     }  # fmt: skip
     return kept | _made()
 
@@ -141,6 +152,7 @@ def _machines() -> Given:
         "graph, YAML": (".yaml", _kept(FILES / "triangle.yaml"), graph),
         "graph, GraphML": (".graphml", samples.GRAPHML, graph),
         "graph, edges": (".edgelist", samples.EDGES, graph),
+        "graph, adjacency": (".adjlist", samples.ADJACENT, graph),
         "traffic, npy": (".npy", array.getvalue(), traffic),
         "traffic, CSV": (".csv", samples.MATRIX, traffic),
     }  # fmt: skip
@@ -162,6 +174,22 @@ def _measured() -> Given:
         "launch": (".sh", samples.MEGATRON,
                    ("evaluate", "--from", "auto", "FILE", "--model", "llama2-7b", "--hardware",
                     "dgx-a100-80-hdr")),
+    }  # fmt: skip
+
+
+def _outputs() -> Given:
+    """What tools print of a node, and traces of profilers."""
+    texts = (samples.GPUS, samples.TOPOLOGY, samples.QUERY, samples.NCCL, samples.ROCM,
+             samples.SLURM, samples.PORTS)  # fmt: skip
+    detect = ("hardware", "detect", "--from", "FILE", "--chip", "h100-sxm5-80")
+    found = {name: (".txt", text, detect) for name, text in zip(DETECTED, texts, strict=True)}
+    rocm, ports = DETECTED[4], DETECTED[6]
+    return {
+        **found,
+        rocm: (*found[rocm][:2], detect[:4]),  # it names the chip
+        ports: (*found[ports][:2], (*detect, "TOPOLOGY")),
+        "trace, Kineto": (".json", samples.KINETO, ()),
+        "trace, Nsight": (".sqlite", samples.nsight(), ()),
     }  # fmt: skip
 
 
@@ -195,7 +223,21 @@ def _made() -> dict[str, Reader]:
             made=(("collective", "export", *ring, "MADE.xml"), ""),
         ),
     }
-    return schedules | found
+    measure = ("measure", *_JOB, "--framework", "megatron", "-o", "MADE")
+    proved = ("solve", "--model", "gpt3-125m", *_JOB[2:], "--certificate")
+    others = {
+        "manifest": Reader(suffix=".yaml", command=(), made=(measure, "manifest.yaml")),
+        "certificate": Reader(
+            suffix=".json", command=("verify", "FILE", "--json"), seal=proof_sealed,
+            made=((*proved, "MADE.json", "--axes", "dp"), ""),
+        ),
+        "certificate of stages": Reader(
+            suffix=".zip", command=("verify", "FILE", "--json"),
+            made=((*proved, "MADE.zip", "--layout", "uneven", "--axes", "pp",
+                   "--front-points", "1"), ""),
+        ),
+    }  # fmt: skip
+    return schedules | found | others
 
 
 def _kept(path: Path) -> bytes:
@@ -207,9 +249,11 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.plan, self.launched, self.new, self.out = (
-            path / name for name in ("plan.yaml", "launched.yaml", "new.json", "out.yaml")
+        self.plan, self.launched, self.new, self.out, self.topology = (
+            path / name
+            for name in ("plan.yaml", "launched.yaml", "new.json", "out.yaml", "topology.txt")
         )
+        self.topology.write_bytes(samples.TOPOLOGY)
         self.launched.write_bytes(samples.PLAN)
         self.plan.write_bytes(_kept(FORMATS / "plan-1.yaml"))
         self.new.write_bytes(_kept(FORMATS / "result-2.json"))
@@ -223,7 +267,11 @@ class Folder:
         if reading is not None:
             return read(reading, file)
         self.out.unlink(missing_ok=True)
-        return run(*filled(reader.command, FILE=file, PLAN=self.plan, NEW=self.new, OUT=self.out))
+        words = filled(
+            reader.command, FILE=file, PLAN=self.plan, NEW=self.new, OUT=self.out,
+            TOPOLOGY=self.topology,
+        )  # fmt: skip
+        return run(*words)
 
 
 def whole(reader: Reader, folder: Folder) -> Reader:
@@ -270,7 +318,7 @@ def campaign(
         seed: Of the damage.
         told: Called with a line for each fault.
         most_s: CPU seconds after which it ends, wherever it is.
-        kept: A file with the counts so far of this seed, from which it goes on.
+        kept: A file with the counts so far of this seed and this code, from which it goes on.
         directly: Calls what reads a file, without the command; kinds of `READINGS` alone.
     """
     ends_s = time.process_time() + most_s
@@ -281,7 +329,7 @@ def campaign(
         folder = Folder(Path(name))
         found = {
             kind: whole(reader, folder) for kind, reader in readers().items()
-            if not directly or kind in readings
+            if (kind in readings if directly else reader.command)
         }  # fmt: skip
         for kind, reader in found.items():
             undamaged = folder.tried(reader, reader.content, readings.get(kind))
@@ -304,14 +352,24 @@ def _read(kept: Path | None, run_of: str) -> dict[str, Count]:
     """Counts of earlier runs."""
     if kept is None or not kept.is_file():
         return {}
-    found = json.loads(kept.read_text(encoding="utf-8")).get(run_of, {})
+    found = json.loads(kept.read_text(encoding="utf-8")).get(f"{run_of} of {_code()}", {})
     return {kind: Count(**count) for kind, count in found.items()}
+
+
+@functools.cache
+def _code() -> str:
+    """A digest of the code that is tried: counts of other code say nothing of it."""
+    digest = hashlib.sha256()
+    for package in ("planner", "strict_yaml", "hardware_db", "models_db", "solvers"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _keep(kept: Path | None, run_of: str, counts: Mapping[str, Count]) -> None:
     if kept is not None:
         before = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
-        before[run_of] = {kind: asdict(count) for kind, count in counts.items()}
+        before[f"{run_of} of {_code()}"] = {kind: asdict(count) for kind, count in counts.items()}
         write_atomically(kept, json.dumps(before))
 
 
@@ -325,7 +383,8 @@ def _go_on(
         if time.process_time() > ends_s:
             break
         random = Random(f"{run_of} {kind} {at}")
-        content = reader.damaged(random)
+        made = reader.strained if at % STRAINED_EACH == 0 else reader.damaged
+        content = made(random)
         outcome = trying(content)
         count.inputs += 1
         count.answered += outcome.answered

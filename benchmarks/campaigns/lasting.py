@@ -21,8 +21,8 @@ Told = Callable[[str], None]
 _MODELS = ("gpt3-125m", "gpt3-350m", "gpt3-1.3b")
 _HARDWARE = ("h100-sxm5-80", "mi300x", "h200-sxm5-141")
 _AXES = (("dp",), ("tp", "dp"), ("dp", "pp"), ("fsdp",))
-FLAT_AFTER, MOST_GROWTH = 100, 0.05
-"""Solves after which memory may grow by this share at most."""
+FLAT_AFTER, MOST_GROWTH, MOST_OBJECTS = 100, 0.03, 0.1
+"""Solves after which memory may grow by this share at most, and objects by so many per solve."""
 LEAST_PLANS = 0.5
 """Of the questions asked at once, this share has a plan at least; of seed 1 three quarters do."""
 
@@ -56,7 +56,7 @@ def answered(seed: str) -> Any:
 
 def one_process(solves: int, seed: int, told: Told) -> Iterator[tuple[str, Memory]]:
     """Memory along many solves; each tenth of them after the hundredth is a row."""
-    flat = 0.0
+    flat, few = 0.0, 0
     marks = {FLAT_AFTER, *(solves * tenth // 10 for tenth in range(1, 11))}
     for number in range(1, solves + 1):
         answered(f"{seed} {number}")
@@ -64,11 +64,14 @@ def one_process(solves: int, seed: int, told: Told) -> Iterator[tuple[str, Memor
             continue
         gc.collect()
         now = _resident_bytes()
-        flat = flat or now
-        grown = now / flat - 1
+        objects = len(gc.get_objects())
+        flat, few = flat or now, few or objects
+        grown, more = now / flat - 1, objects - few
+        if more > MOST_OBJECTS * (number - FLAT_AFTER):
+            told(f"{number} solves: {more} more objects than after {FLAT_AFTER}")
         if grown > MOST_GROWTH:
             told(f"{number} solves: {now / 1e6:.1f} MB, {flat / 1e6:.1f} MB after {FLAT_AFTER}")
-        row = Memory(round(now / 1e6, 1), len(gc.get_objects()), round(100 * grown, 2))
+        row = Memory(round(now / 1e6, 1), objects, round(100 * grown, 2))
         yield str(number), row
 
 

@@ -154,21 +154,24 @@ def _value(done: Outcome) -> float | None:
 
 
 def _not_better(done: Outcome, objective: float) -> str:
-    value = _value(done)
-    if fault := done.fault():
+    if fault := _no_answer(done):
         return fault
+    value = _value(done)
     return f"{value} < {objective}" if value is not None and value < objective * (1 - _SAME) else ""
 
 
 def _not_worse(done: Outcome, objective: float) -> str:
-    if done.code == 2:  # what is asked beside it is of one number of chips alone
-        return ""
-    value = _value(done)
-    if fault := done.fault():
+    if fault := _no_answer(done):
         return fault
+    value = _value(done)
     return (
         "" if value is not None and value <= objective * (1 + _SAME) else f"{value} > {objective}"
     )
+
+
+def _no_answer(done: Outcome) -> str:
+    """Why a question is not answered, of which one like it is; nothing fits is an answer."""
+    return "" if done.answered and not done.fault() else f"{done.code}: {done.err}"
 
 
 def _equal(done: Outcome, objective: float, best: Any = None) -> str:

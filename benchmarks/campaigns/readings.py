@@ -13,15 +13,19 @@ from typing import Any
 
 from hardware_db import load_cluster
 from planner.assumptions.local_file import read_local
-from planner.base.files import read_bytes
+from planner.base.files import read_bytes, read_text
 from planner.base.messages import Origin
 from planner.collectives.files.schedule_file import read_schedule
+from planner.evidence.calibration.launches.manifest import NAME, read_manifest
 from planner.evidence.calibration.logs.gemm_log import read_gemm
+from planner.evidence.calibration.logs.kineto import read_kineto
 from planner.evidence.calibration.logs.nccl_log import read_nccl
+from planner.evidence.calibration.logs.nsight import read_nsight
 from planner.evidence.failure_log.reading import stretches
 from planner.evidence.runs.reading import read_runs
 from planner.evidence.training_logs.log import text_in
 from planner.evidence.training_logs.readers import read_log
+from planner.machine.detection.formats import seen_in
 from planner.network.topology.custom import read_graph
 from planner.network.topology.graphs import graph_of
 from planner.network.topology.spec import parse_topology
@@ -34,6 +38,8 @@ from planner.question.request import request_from
 from planner.studies.fleet.question import read_fleet
 from planner.studies.ridgeline.points import read_points
 from planner.studies.sweep.question.study import read_study
+from planner.verification.document import parsed
+from planner.verification.stages.document import opened
 
 CHIP = "h100-sxm5-80"
 _JOB = {"model": "llama3-8b", "hardware": CHIP, "chips": 8}
@@ -61,6 +67,13 @@ def _launch(source: str, **job: Any) -> Callable[[Path], object]:
     return lambda path: read_launch(source, path, job or _JOB)
 
 
+def _manifest(path: Path) -> object:
+    return read_manifest(path.replace(path.with_name(NAME)).parent)
+
+
+DETECTED = tuple(f"outputs, {name}" for name in ("CSV", "matrix", "list", "NCCL", "ROCm", "Slurm",
+                                                 "ports"))  # fmt: skip
+"""What tools print of a node."""
 READINGS: Mapping[str, Callable[[Path], object]] = {
     "job": _job,
     "plan": read_plan_file,
@@ -77,6 +90,7 @@ READINGS: Mapping[str, Callable[[Path], object]] = {
     "graph, YAML": _graph,
     "graph, GraphML": _graph,
     "graph, edges": _graph,
+    "graph, adjacency": _graph,
     "traffic, npy": lambda path: read_traffic(path, _ring()),
     "traffic, CSV": lambda path: read_traffic(path, _ring()),
     "runs": read_runs,
@@ -87,6 +101,12 @@ READINGS: Mapping[str, Callable[[Path], object]] = {
     "points": lambda path: read_points(path, 2),
     "log of a run": lambda path: read_log(text_in(read_bytes(path), str(path)), str(path)),
     "launch": _launch("auto", model="llama2-7b", hardware="dgx-a100-80-hdr"),
+    **dict.fromkeys(DETECTED, lambda path: seen_in(str(path), read_text(path))),
+    "certificate": lambda path: parsed(read_bytes(path), str(path)),
+    "certificate of stages": lambda path: opened(read_bytes(path), str(path)),
+    "manifest": _manifest,
+    "trace, Kineto": lambda path: read_kineto(path, 1),
+    "trace, Nsight": lambda path: read_nsight(path, 1),
     "schedule": read_schedule,
     "schedule, XML": read_schedule,
     "launch of megatron": _launch("megatron"),

@@ -1,5 +1,11 @@
 """Small undamaged files for `campaigns.inputs` that are kept nowhere else."""
 
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+
 JOB = b"""
 model: gpt3-125m
 hardware: h100-sxm5-80
@@ -66,6 +72,7 @@ GRAPHML = b"""
 <edge source="1" target="2"/><edge source="0" target="2"/></graph></graphml>
 """
 EDGES = b"0 1 {'links': 2}\n1 2 {'price': 3.5}\n0 2 {}\n"
+ADJACENT = b"0 1 2\n1 2\n"
 MATRIX = b"\n".join(b",".join(b"01"[at != other :][:1] for other in range(8)) for at in range(8))
 WORKLOAD = b"""
 name: mlp
@@ -76,6 +83,146 @@ FAILURES = b"start,end,chips,cause\n0,30.5,4096,gpu\n31,100,4096,network\n100.5,
 GPUS = b"index, name, memory.total [MiB], pcie.link.gen.max, pcie.link.width.max\n" + b"".join(
     b"%d, NVIDIA H100 80GB HBM3, 81559 MiB, 5, 16\n" % at for at in range(8)
 )
+TOPOLOGY = (
+    b"\t\x1b[4mGPU0\t\x1b[4mGPU1\t\x1b[4mNIC0\t\x1b[4mNIC1\t"
+    b"\x1b[4mNIC2\t\x1b[4mCPU Affinity\x1b[0m\n"
+    b"GPU0\t  X  \tNV18 \t PIX \t SYS \tNODE \t0-55\n"
+    b"GPU1\tNV18 \t  X  \t SYS \t PIX \tNODE \t0-55\n"
+    b"\n"
+    b"Legend:\n"
+    b"\n"
+    b"  X    = Self\n"
+    b"\n"
+    b"NIC Legend:\n"
+    b"\n"
+    b"  NIC0: mlx5_0\n"
+    b"  NIC1: mlx5_1\n"
+    b"  NIC2: mlx5_2\n"
+)
+QUERY = (
+    b"==============NVSMI LOG==============\n"
+    b"\n"
+    b"Attached GPUs : 1\n"
+    b"GPU 00000000:0A:00.0\n"
+    b"    Product Name                          : NVIDIA H100 80GB HBM3\n"
+    b"    Product Brand                         : NVIDIA\n"
+    b"    PCI\n"
+    b"        Bus                               : 0x0A\n"
+    b"        GPU Link Info\n"
+    b"            PCIe Generation\n"
+    b"                Max                       : 5\n"
+    b"                Current                   : 1\n"
+    b"                Device Max                : 6\n"
+    b"            Link Width\n"
+    b"                Max                       : 16x\n"
+    b"                Current                   : 8x\n"
+    b"    FB Memory Usage\n"
+    b"        Total                             : 81559 MiB\n"
+    b"        Used                              : 0 MiB\n"
+    b"    BAR1 Memory Usage\n"
+    b"        Total                             : 131072 MiB\n"
+)
+NCCL = (
+    b"<!--\n"
+    b" - a comment\n"
+    b"-->\n"
+    b'<system version="1">\n'
+    b'  <cpu host_hash="0x0" numaid="0" arch="x86_64">\n'
+    b'    <pci busid="0000:0a:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">\n'
+    b'      <gpu dev="0" sm="90" rank="0" gdr="1">\n'
+    b'        <nvlink target="0000:07:00.0" count="2" tclass="0x068000"/>\n'
+    b'        <nvlink target="0000:06:00.0" count="2" tclass="0x068000"/>\n'
+    b"      </gpu>\n"
+    b"    </pci>\n"
+    b'    <pci busid="0000:1a:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">\n'
+    b'      <gpu dev="1" sm="90" rank="1" gdr="1">\n'
+    b'        <nvlink target="0000:07:00.0" count="2" tclass="0x068000"/>\n'
+    b'        <nvlink target="0000:06:00.0" count="2" tclass="0x068000"/>\n'
+    b"      </gpu>\n"
+    b"    </pci>\n"
+    b"    <nic>\n"
+    b'      <net name="eth0" dev="9" speed="10000" port="0" gdr="0"/>\n'
+    b'      <net name="mlx5_0" dev="0" speed="400000" port="1" gdr="1"/>\n'
+    b"    </nic>\n"
+    b"  </cpu>\n"
+    b"</system>\n"
+)
+ROCM = (
+    b"====== ROCm System Management Interface ======\n"
+    b"===== Product Info =====\n"
+    b"GPU[0]\t\t: Card Series: \t\tMI300X\n"
+    b"GPU[1]\t\t: Card Series: \t\tMI300X\n"
+    b"GPU[0]\t\t: VRAM Total Memory (B): 205520896000\n"
+    b"GPU[1]\t\t: VRAM Total Memory (B): 205520896000\n"
+    b"===== Hops between two GPUs =====\n"
+    b"             GPU0         GPU1\n"
+    b"\n"
+    b"===== Link Type between two GPUs =====\n"
+    b"             GPU0         GPU1\n"
+    b"GPU0   0            XGMI         \n"
+    b"GPU1   XGMI         0            \n"
+    b"\n"
+    b"===== Numa Nodes =====\n"
+)
+SLURM = (
+    b"NodeName=n0 Arch=x86_64 CoresPerSocket=56\n"
+    b"   CPUTot=224 CPULoad=0.1\n"
+    b"   Gres=gpu:h100:8\n"
+    b"   NodeAddr=n0 OS=Linux 5.15.0 #1 SMP\n"
+    b"   State=MIXED Weight=1\n"
+    b"   Partitions=main \n"
+    b"   CfgTRES=cpu=224,gres/gpu=8\n"
+)
+PORTS = (
+    b"CA 'mlx5_0'\n"
+    b"\tCA type: MT4129\n"
+    b"\tNumber of ports: 1\n"
+    b"\tPort 1:\n"
+    b"\t\tState: Active\n"
+    b"\t\tPhysical state: LinkUp\n"
+    b"\t\tRate: 400\n"
+    b"\t\tLink layer: InfiniBand\n"
+    b"CA 'mlx5_1'\n"
+    b"\tCA type: MT4129\n"
+    b"\tNumber of ports: 1\n"
+    b"\tPort 1:\n"
+    b"\t\tState: Active\n"
+    b"\t\tPhysical state: LinkUp\n"
+    b"\t\tRate: 100\n"
+    b"\t\tLink layer: InfiniBand\n"
+)
+KERNELS = (
+    "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT",
+    "void cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16",
+    "void at::native::vectorized_elementwise_kernel<4, ...>",
+    "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+)
+KINETO = json.dumps({"schemaVersion": 1, "traceEvents": [
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#18", "pid": 1, "tid": 1,
+     "ts": 1000.0, "dur": 400.0},
+    *({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1000.0 + 90 * at,
+       "dur": 90.0} for at, name in enumerate(KERNELS)),
+]}).encode()  # fmt: skip
+
+
+def nsight() -> bytes:
+    """A report of Nsight Systems, as its export to SQLite has it."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        base.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)")
+        base.execute(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT NOT NULL, end INT NOT NULL, "
+            "deviceId INT NOT NULL, contextId INT NOT NULL, streamId INT NOT NULL, "
+            "demangledName INT NOT NULL, shortName INT NOT NULL)"
+        )
+        base.executemany("INSERT INTO StringIds VALUES (?, ?)", enumerate(KERNELS))
+        base.executemany(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?)",
+            [(90_000 * at, 90_000 * at + 80_000, at, at) for at in range(len(KERNELS))],
+        )
+        base.commit()
+        return base.serialize()
+
+
 LOG = b"".join(
     b" iteration %d/ 100 | elapsed time per iteration (ms): %d.0 | global batch size: 256 |"
     b" lm loss: 9.0 |\n" % (at, 900 + at)

@@ -1,76 +1,24 @@
-"""Security: what code may not call, hostile names in scripts and pages, odd places to write to."""
+"""Security: hostile names in scripts and pages, odd places to write to."""
 
 from __future__ import annotations
 
-import ast
+import json
 import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
 from campaigns.faults import WRITES, Place
-from campaigns.inputs import FILES, ROOT
+from campaigns.inputs import FILES
 from campaigns.running import run
-
-PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
-NEVER = ("eval", "exec", "compile", "__import__", "os.system", "os.popen", "tempfile.mktemp")
-"""What is called nowhere."""
-HARMLESS = ("exec('')",)
-"""Calls of those that run nothing: `planner.cli.interruption.forget` says why there is one."""
-UNSAFE = ("pickle", "marshal", "shelve", "dill", "cloudpickle", "yaml", "ctypes", "ftplib",
-          "requests", "httpx", "aiohttp", "telnetlib", "xmlrpc")  # fmt: skip
-"""What is imported nowhere."""
-ONLY_IN = {
-    "subprocess": {"planner/machine/detection/tools.py",
-                   "planner/evidence/calibration/measurement/power.py"},
-    "socket": {"planner/studies/sweep/places.py", "planner/answers/sweeping.py"},
-    "http": {"planner/web/serving.py"},
-    "urllib": set(),
-}  # fmt: skip
-"""What is imported by these files alone: none of them through a shell."""
-
-
-_WORDS = re.compile(
-    rf"\b(?:{'|'.join(map(re.escape, (*NEVER[3:], *UNSAFE, *ONLY_IN)))})\b"
-    rf"|(?<![\w.])(?:{'|'.join(NEVER[:3])})\("
-)
-
-
-def forbidden(path: Path, tree: ast.Module) -> Iterator[str]:
-    """What a module calls or imports that it may not, with its line."""
-    place = path.relative_to(ROOT).as_posix()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
-            shell = name.startswith("subprocess.") and "shell" in [one.arg for one in node.keywords]
-            if (name in NEVER and ast.unparse(node) not in HARMLESS) or shell:
-                yield f"{place}:{node.lineno}: {name}"
-        for module in _imported(node):
-            top = module.partition(".")[0]
-            if top in UNSAFE or (top in ONLY_IN and place not in ONLY_IN[top]):
-                yield f"{place}: imports {module}"
-
-
-def _imported(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-
-
-def lint() -> tuple[int, list[str]]:
-    """How many modules there are, and what they may not."""
-    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-    found: list[str] = []
-    for path in paths:
-        text = path.read_text(encoding="utf-8")
-        if _WORDS.search(text):  # few files have any, and to parse all takes seconds
-            found += forbidden(path, ast.parse(text))
-    return len(paths), found
-
+from planner.frameworks.megatron.bridge import write as bridge
+from planner.frameworks.megatron.writing.flags import Flag
+from planner.frameworks.torchtitan import write as torchtitan
+from strict_yaml.reading import load as load_yaml
 
 PAYLOADS = (
     '$(touch INJECTED)', '`touch INJECTED`', "'; touch INJECTED; '", '"; touch INJECTED; "',
@@ -91,16 +39,18 @@ _TARGETS = ("megatron", "megatron-bridge", "torchtitan", "deepspeed", "accelerat
 
 @dataclass(slots=True)
 class Count:
-    """How one kind fared."""
+    """How one kind fared; `carried`: of how many files the hostile text is a part."""
 
     tried: int = 0
+    carried: int = 0
     refused: int = 0
     run: int = 0
     faults: int = 0
 
 
 def _hostile(folder: Path, text: str) -> tuple[Path, Path]:
-    """A plan whose files carry a text where files may have one, and a folder named so."""
+    """A plan whose files carry a text where files may have one, and are named so; a folder too."""
+    named = text.replace("/", "|").replace("\0", "")[:60]
     quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace(
         "\r", "\\r") + '"'  # fmt: skip
     model, cluster = folder / "my-model.yaml", folder / "my-cluster.yaml"
@@ -108,14 +58,21 @@ def _hostile(folder: Path, text: str) -> tuple[Path, Path]:
         lines = (FILES / path.name).read_text(encoding="utf-8").splitlines()
         lines = [f"title: {quoted}" if line.startswith("title:") else line for line in lines]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    plan = folder / "plan.yaml"
+    for path, own in ((model, "m"), (cluster, "c")):
+        path.rename(folder / f"{own} {named}.yaml")
+    fields = {"model": f"m {named}.yaml", "hardware": f"c {named}.yaml", "batch_tokens": 524288,
+              "framework": "megatron"}  # fmt: skip
+    plan = folder / f"p {named}.yaml"
     plan.write_text(
-        f"schema_version: 1\njob: {{model: {model.name}, hardware: {cluster.name}, "
-        "batch_tokens: 524288, framework: megatron}\n"
+        f"schema_version: 1\njob: {json.dumps(fields)}\n"
         "plan: {mesh: {fsdp: 8}, micro_batch: 1, sharding: zero3, recompute: full}\n",
         encoding="utf-8",
     )
-    return plan, folder / text.replace("/", "|").replace("\0", "")[:60]
+    return plan, folder / named
+
+
+_LAUNCHERS = ((), ("--launcher", "slurm"), ("--launcher", "kubernetes"), ("--launcher", "torchrun"))
+"""In turn; those that start nothing of a target are refused."""
 
 
 def scripts(told: Callable[[str], None], payloads: Sequence[str] = PAYLOADS) -> Count:
@@ -128,18 +85,57 @@ def scripts(told: Callable[[str], None], payloads: Sequence[str] = PAYLOADS) -> 
                 folder = Path(name) / f"{number}-{target}"
                 folder.mkdir()
                 plan, out = _hostile(folder, text)
-                launcher = ("--launcher", "slurm") if number % 2 else ()
+                launcher = _LAUNCHERS[(number + _TARGETS.index(target)) % len(_LAUNCHERS)]
                 done = run("export", plan, "--to", target, "--allow-lossy", *launcher, "-o", out)
                 count.tried += 1
                 count.refused += done.code == 2
                 if fault := done.fault():
                     count.faults += 1
                     told(f"export to {target} with {text!r}: {fault}")
+                count.carried += _carried(out)
                 count.run += _run_all(out, folder, stubs)
                 if injected := [*Path(name).rglob("INJECTED")]:
                     count.faults += 1
                     told(f"export to {target} with {text!r} ran a command")
                     for path in injected:
+                        path.unlink()
+    if not count.carried:
+        count.faults += 1
+        told("no file that was written has the hostile text, so that nothing was tried")
+    return count
+
+
+def _files(out: Path) -> list[Path]:
+    return [path for path in out.rglob("*") if path.is_file()] if out.is_dir() else []
+
+
+def _carried(out: Path) -> int:
+    """How many files have the command of a payload in them."""
+    return sum("INJECTED" in path.read_text(encoding="utf-8") for path in _files(out))
+
+
+def quoted(told: Callable[[str], None], payloads: Sequence[str] = PAYLOADS) -> Count:
+    """What quotes words for a shell, with words that no record has today, as Bash reads them."""
+    count = Count()
+    ways: dict[str, Callable[[str], str]] = {
+        "megatron": lambda text: Flag("--x", (text,)).text,
+        "torchtitan": lambda text: torchtitan._option("a.x", text),
+        "torchtitan, lists": lambda text: torchtitan._option("a.x", [text]),
+        "megatron-bridge": lambda text: f"--x {bridge._quoted(text)}",
+    }
+    with tempfile.TemporaryDirectory() as name:
+        for way, written in ways.items():
+            for text in payloads:
+                count.tried += 1
+                count.run += 1
+                done = subprocess.run(
+                    ["bash", "-c", f'set -- {written(text)}; printf %s "$2"'], cwd=name, text=False,
+                    capture_output=True, check=False, timeout=60,
+                )  # fmt: skip
+                if done.stdout != text.encode() or [*Path(name).iterdir()]:
+                    count.faults += 1
+                    told(f"{way} writes {text!r} as {written(text)!r}")
+                    for path in Path(name).iterdir():
                         path.unlink()
     return count
 
@@ -155,11 +151,9 @@ def _stubs(folder: Path) -> Path:
 
 def _run_all(out: Path, folder: Path, stubs: Path) -> int:
     """Runs the scripts in a folder; returns how many there were."""
-    found = (
-        [path for path in out.rglob("*") if path.suffix in (".sh", ".sbatch")]
-        if out.is_dir()
-        else []
-    )
+    for path in [path for path in _files(out) if path.suffix == ".yaml"]:
+        _unpack(path.read_text(encoding="utf-8"), out)
+    found = [path for path in _files(out) if path.suffix in (".sh", ".sbatch")]
     env = {
         "PATH": f"{stubs}:{os.environ['PATH']}",
         "MEGATRON_HOME": str(folder),
@@ -171,6 +165,16 @@ def _run_all(out: Path, folder: Path, stubs: Path) -> int:
             timeout=60,
         )  # fmt: skip
     return len(found)
+
+
+def _unpack(text: str, out: Path) -> None:
+    """Writes the scripts that a job of Kubernetes brings along."""
+    for number, document in enumerate(re.split(r"^---$", text, flags=re.MULTILINE)):
+        if "kind: ConfigMap" not in document:
+            continue
+        for name, script in load_yaml(document.encode())["data"].items():
+            if name.endswith(".sh"):
+                (out / f"mounted-{number}-{name}").write_text(script, encoding="utf-8")
 
 
 class _Elements(HTMLParser):
@@ -210,6 +214,7 @@ def pages(told: Callable[[str], None], texts: Sequence[str] = MARKUP) -> Count:
                 count.tried += 1
                 count.refused += done.code == 2
                 if not picture.is_file():
+                    count.faults += 1
                     told(f"{ending} with {text!r}: {done.err}")
                     continue
                 found = _elements(picture.read_text(encoding="utf-8"))

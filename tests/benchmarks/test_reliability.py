@@ -3,13 +3,18 @@
 Seeds are fixed, and others than those of the tables.
 """
 
+import ast
 import contextlib
 import importlib
+import inspect
+import io
 import os
 import random
+import re
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -25,8 +30,32 @@ KINDS = (
     "runs", "calibration", "nccl-tests", "GEMM", "failures", "points", "log of a run", "launch",
     "schedule", "schedule, XML", "launch of megatron", "launch of deepspeed",
     "launch of torchtitan", "launch of maxtext", "launch of nanotron", "launch of axolotl",
-    "launch of trl", "launch of torchtune",
+    "launch of trl", "launch of torchtune", "graph, adjacency", "outputs, CSV", "outputs, matrix",
+    "outputs, list", "outputs, NCCL", "outputs, ROCm", "outputs, Slurm", "outputs, ports",
+    "trace, Kineto", "trace, Nsight", "manifest", "certificate", "certificate of stages",
 )  # fmt: skip
+SAME_AS: dict[tuple[str, str], tuple[str, ...]] = {
+    **{(f"collective {name}", "--graph"): ("graph, YAML",)
+       for name in ("bounds", "compare", "export", "simulate", "synthesize")},
+    ("collective export", "--topo"): ("outputs, matrix",), ("check", ""): ("plan",),
+    ("explain", ""): ("plan",), ("export", ""): ("plan",),
+    ("sweep table", ""): ("store",), ("sweep plot", ""): ("store",),
+    ("fleet", "--store"): ("store",),
+    ("ridgeline", "--plan"): ("plan",), ("measure", ""): ("plan",), ("report", ""): ("answer",),
+    ("calibrate", "--runs"): ("runs",),
+    ("calibrate", "--measurements"): ("manifest", "trace, Kineto", "trace, Nsight"),
+    ("rack zero", "--graph"): ("graph, YAML",), ("rack solve", "--graph"): ("graph, YAML",),
+    ("collective export", ""): ("schedule",), ("hardware detect", ""): ("outputs, CSV",),
+}  # fmt: skip
+"""Where else commands read such a file."""
+WRITTEN = {
+    "--output", "-o", "--plot", "--pareto", "--certificate", "--csv", "--parquet", "--arrow",
+    "--html", "--link-loads", "--plot-schedule", "--trace", "--frequencies",
+}  # fmt: skip
+NO_FILES = {
+    ("web", ""): "a folder that it makes", ("export", "--chakra"): "a folder that it makes",
+    ("sweep run", "--cluster"): "a queue of jobs, which needs the extra jobqueue",
+}  # fmt: skip
 QUICK = (
     "store", "config.json", "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges",
     "traffic, npy", "traffic, CSV", "failures", "schedule", "schedule, XML",
@@ -53,7 +82,27 @@ def campaigns(name: str) -> ModuleType:
 
 
 def test_every_reader_is_tried() -> None:
-    assert {*campaigns("inputs").readers()} == {*KINDS}
+    """Every path that a command takes: of a kind that is tried, or of what it writes."""
+    readers, commands = campaigns("inputs").readers(), campaigns("commands").commands()
+    assert {*readers} == {*KINDS}
+    tried = {_place(reader.command, commands) for reader in readers.values() if reader.command}
+    paths = {
+        (name, one.opts[-1] if one.param_type_name == "option" else "")
+        for name, command in commands.items() for one in command.params
+        if "Path" in str(inspect.signature(command.callback).parameters[one.name].annotation)
+    }  # fmt: skip
+    read = {place for place in paths if place[1] not in WRITTEN}
+    assert read - tried == {*SAME_AS} | {*NO_FILES}
+    assert {kind for kinds in SAME_AS.values() for kind in kinds} <= {*KINDS}
+    alone = {kind for kind, reader in readers.items() if not reader.command}
+    assert alone == {*SAME_AS["calibrate", "--measurements"]}
+
+
+def _place(words: tuple[str, ...], commands: dict[str, Any]) -> tuple[str, str]:
+    """The command and the option that read FILE."""
+    name = " ".join(words[:2]) if " ".join(words[:2]) in commands else words[0]
+    before = words[words.index("FILE") - 1]
+    return name, before if before in {o for p in commands[name].params for o in p.opts} else ""
 
 
 @pytest.mark.every
@@ -65,12 +114,40 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
     reader = inputs.whole(inputs.readers()[kind], folder)
     commands = PER_QUICK_COMMAND if kind in QUICK else PER_COMMAND
     alone = PER_QUICK_READER if kind in READ_AT_ONCE else PER_READER
+    commands = commands if reader.command else 0
     for way, count in ((None, commands), (reading, alone if reading else 0)):
-        assert folder.tried(reader, reader.content, way).answered
+        assert not count or folder.tried(reader, reader.content, way).answered
         for at in range(count):
-            content = reader.damaged(random.Random(f"tests {kind} {way is None} {at}"))
+            made = reader.damaged if at % inputs.STRAINED_EACH else reader.strained
+            content = made(random.Random(f"tests {kind} {way is None} {at}"))
             outcome = folder.tried(reader, content, way)
             assert not outcome.fault(), content[:1000]
+
+
+def test_what_strains_a_reader_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Much of the same, which no other damage has, nesting, and archives that lie."""
+    strain, running = campaigns("strain"), campaigns("running")
+    made = [strain.strained(b"<!--\na\n-->\n<s>\n", random.Random(at)) for at in range(200)]
+    assert any(one.count(b"<!---->") >= 28 for one in made)
+    assert any(one.count(b"[") >= 5000 for one in made)
+    assert max(map(len, made)) < 1e6
+    monkeypatch.setattr(running, "_HANGS_S", 0.2)
+    over = re.compile(rb"(?:<!--.*?-->\s*)*<system[\s>]", re.DOTALL)  # once that of a reader
+    done = running.read(lambda _: over.search(b"<!---->" * 28 + b" x"), Path("x"))
+    assert "not done" in done.fault()
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w") as file:
+        file.writestr("a", "text" * 100)
+    refused = set[str]()
+    for at in range(200):
+        try:
+            with zipfile.ZipFile(
+                io.BytesIO(strain.members(kept.getvalue(), random.Random(at)))
+            ) as one:
+                [*map(one.read, one.namelist())]
+        except Exception as error:
+            refused.add(type(error).__name__)
+    assert {"BadZipFile", "NotImplementedError", "RuntimeError"} <= refused
 
 
 def test_what_a_command_writes_unasked_is_gone(tmp_path: Path) -> None:
@@ -190,19 +267,52 @@ def test_surroundings_hold_what_a_command_leaves_against_the_usual(
 
 
 def test_code_calls_and_imports_nothing_that_runs_what_it_reads() -> None:
-    modules, found = campaigns("security").lint()
+    modules, found = campaigns("forbidden").lint()
     assert found == []
     assert modules > 1000
 
 
-def test_what_may_not_be_called_would_be_found() -> None:
-    import ast  # noqa: PLC0415
+MAY_NOT = (
+    "eval(x)", "import pickle", "from yaml import load", "__import__('x')",
+    "import os\nos.system(x)",
+    "import subprocess\nsubprocess.run(x, shell=True)", "from os import system\nsystem(x)",
+    "import os as o\no.system(x)", 'import os\nos.execvp("sh", [x])', "import pty",
+    'import os\nos.spawnlp(0, "sh", x)', "import os\nos.posix_spawn(x, [], {})", "import runpy",
+    "import asyncio\nasyncio.create_subprocess_shell(x)", "import builtins\nbuiltins.eval(x)",
+    "import asyncio\nasyncio.open_connection(x, 1)", "e = eval\ne(x)", "list(map(eval, xs))",
+    'from importlib import import_module\nimport_module("pickle").loads(x)', "import smtplib",
+    "import importlib.util as u\nu.spec_from_file_location(x).loader.exec_module(m)",
+    "import numpy as np\nnp.load(x, allow_pickle=True)", "import pandas as p\np.read_pickle(x)",
+    'from ruamel.yaml import YAML\nYAML(typ="unsafe").load(x)', "import joblib",
+    "import socketserver",
+    "import xml.etree.ElementTree as E", "import zipfile\nzipfile.ZipFile(x).extractall()",
+    "import tarfile\ntarfile.open(x).extractall()", "import shutil\nshutil.unpack_archive(x)",
+    "import sqlite3\nsqlite3.connect(x).enable_load_extension(True)", "import webbrowser",
+    "from multiprocessing.connection import Client", "import torch\ntorch.load(x)", "import socket",
+)  # fmt: skip
+MAY_NOT_WHERE_PROGRAMS_START = (
+    "import subprocess as sp\nsp.run(x, shell=True)",
+    'import subprocess\nsubprocess.run(["sh", "-c", x])',
+    "from subprocess import run\nrun(x, shell=True)", "import subprocess\nsubprocess.getoutput(x)",
+)  # fmt: skip
 
-    security = campaigns("security")
-    for text in ("eval(x)", "import pickle", "from yaml import load", "os.system(x)",
-                 "subprocess.run(x, shell=True)", "import socket", "__import__('x')"):  # fmt: skip
-        assert [*security.forbidden(security.ROOT / "planner" / "x.py", ast.parse(text))], text
-    assert not [*security.forbidden(security.ROOT / "planner" / "x.py", ast.parse("f(shell=1)"))]
+
+def test_what_may_not_be_called_would_be_found() -> None:
+    forbidden = campaigns("forbidden")
+
+    def found(text: str, place: str = "planner/x.py") -> list[str]:
+        said: list[str] = []
+        if forbidden._WORDS.search(text):
+            said += forbidden.forbidden(forbidden.ROOT / place, ast.parse(text))
+        return said
+
+    for text in MAY_NOT:
+        assert found(text), text
+    for text in MAY_NOT_WHERE_PROGRAMS_START:
+        assert found(text, "planner/machine/detection/tools.py"), text
+    assert not found(
+        "f(shell=1)\nre.compile(x)\nexec('')\nlayout.system\nload(x, allow_pickle=False)"
+    )
 
 
 def test_hostile_names_run_nothing() -> None:
@@ -211,9 +321,18 @@ def test_hostile_names_run_nothing() -> None:
     text = "'; touch INJECTED; \" $(touch INJECTED) `touch INJECTED`\ntouch INJECTED\n"
     scripts = security.scripts(told.append, (text,))
     assert scripts.run >= 3
+    assert scripts.carried >= 2
     security.pages(told.append, ('</style></title><script>alert(1)</script>" onload="alert(1)',))
     security.odd_places(told.append)
     assert told == []
+
+
+def test_a_word_that_is_not_quoted_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    security, told = campaigns("security"), list[str]()
+    assert security.quoted(told.append).tried == 4 * len(security.PAYLOADS)
+    assert told == []
+    monkeypatch.setattr("shlex.quote", str)
+    assert security.quoted(told.append, ("$(touch INJECTED)",)).faults == 4
 
 
 def test_extreme_figures_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,6 +345,38 @@ def test_extreme_figures_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: dict[str, Any] = campaigns("options").campaign(1, 7, told.append)
     assert counts["its plan evaluated alone costs the same"].tried == 1
     assert told == []
+
+
+def test_a_figure_that_is_ignored_would_be_seen() -> None:
+    """Once a model that heeds no bandwidth, and one that refuses every change, had no fault."""
+    unmoved = campaigns("extremes")._unmoved
+    usual = dict.fromkeys(("time", "energy", "memory"), 1.0)
+    heeded = {1.0: usual, 2.0: usual | {"time": 0.5, "memory": 2.0}}
+    fast, width = "chip.memory.bandwidth", "model.hidden"
+    assert [*unmoved({fast: heeded, width: heeded})] == []
+    assert len([*unmoved({fast: {1.0: usual, 2.0: usual}, width: heeded})]) == 1
+    refused = [*unmoved({fast: {1.0: usual}, width: {1.0: usual}})]
+    assert "0 of 8 sizes are answered" in refused
+
+
+def test_a_refusal_is_no_answer_that_holds() -> None:
+    """Of a limit or a range of chips that was refused nothing was said."""
+    options, running = campaigns("options"), campaigns("running")
+
+    def done(code: int, out: str = "", err: str = "") -> Any:
+        return running.Outcome(
+            words=("solve", "--json"), code=code, out=out, err=err, cpu_s=0, more_bytes=0
+        )
+
+    refused, none = done(2, err="error: chips-at-most: no\n"), done(3, '{"certificate": {}}')
+    found = done(0, '{"certificate": {"objective": 2.0}}')
+    for held in (options._not_better, options._not_worse):
+        assert "chips-at-most" in held(refused, 2.0)
+        assert held(found, 2.0) == ""
+    assert options._not_better(none, 2.0) == options._not_better(found, 1.0) == ""
+    assert options._not_better(found, 3.0)
+    assert options._not_worse(none, 2.0)
+    assert options._not_worse(found, 1.0)
 
 
 def test_a_wrong_direction_would_be_seen() -> None:
@@ -311,6 +462,15 @@ def test_what_fails_as_usual_is_no_same_answer(monkeypatch: pytest.MonkeyPatch) 
     assert len(told) == 2
 
 
+def test_objects_that_stay_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    lasting, kept = campaigns("lasting"), list[list[str]]()
+    for answered, leaks in ((lambda _: None, False), (lambda seed: kept.append([seed]), True)):
+        told = list[str]()
+        monkeypatch.setattr(lasting, "answered", answered)
+        assert len([*lasting.one_process(300, 1, told.append)]) >= 3
+        assert bool(told) == leaks, told
+
+
 def test_questions_at_once() -> None:
     lasting, told = campaigns("lasting"), list[str]()
     with pytest.MonkeyPatch.context() as patch:
@@ -335,4 +495,6 @@ def test_a_campaign_of_inputs_goes_on_where_it_ended(
     for kind, count in whole.items():
         assert (second[kind].inputs, second[kind].refused) == (25, count.refused)
     assert inputs.campaign(30, 5, told.append, kept=kept, most_s=0) == second
+    monkeypatch.setattr(inputs, "_code", lambda: "other code")
+    assert inputs.campaign(30, 5, told.append, kept=kept, most_s=0) == {}
     assert told == []

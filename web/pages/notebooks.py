@@ -84,10 +84,10 @@ def _outputs(source: str, names: dict[str, Any], count: int) -> list[dict[str, A
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(tree, "<cell>", "exec"), names)
+        exec(compile(tree, "<cell>", "exec"), names)  # noqa: S102  (a notebook of ours)
         value = None
         if isinstance(last, ast.Expr):
-            value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)
+            value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)  # noqa: S307
     found: list[dict[str, Any]] = []
     if text := printed.getvalue():
         lines = text.splitlines(keepends=True)

@@ -149,7 +149,8 @@ def overrides_text(launch: Launch, settings: Sequence[Setting]) -> str:
 
 def _quoted(line: str) -> str:
     """A word of a shell; Hydra's own quotes stay readable."""
-    return f'"{line}"' if "'" in line else shlex.quote(line)
+    plain = "'" in line and not set(line) & set('"$`\\\n!')
+    return f'"{line}"' if plain else shlex.quote(line)
 
 
 def _hydra(one: Setting) -> str:

@@ -142,7 +142,7 @@ def pod(job: Job, slices: Slices | None) -> dict[str, Any]:
     chips = job.launch.node_chips if slices is None else slices.host_chips
     volumes: dict[str, tuple[dict[str, Any], str]] = {
         "plan": ({"configMap": {"name": f"{own_name(job.launch, job.export)}-plan"}}, _PLAN),
-        "memory": ({"emptyDir": {"medium": "Memory"}}, "/dev/shm"),
+        "memory": ({"emptyDir": {"medium": "Memory"}}, "/dev/shm"),  # noqa: S108  (in the container)
         "scratch": ({"emptyDir": {}}, _SCRATCH),
     }
     if job.start.results:
