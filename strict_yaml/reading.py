@@ -31,7 +31,7 @@ _LONGEST_WORD = 60
 _TABS = "a tab stands here; indent with spaces"
 _HALF = re.compile("[\ud800-\udfff]")
 _MERGE = "<<"
-_SHORT = 2**17  # characters of a text whose data are kept
+_SHORT = 2**20  # characters of a text whose data are kept
 
 
 class _Clean(NamedTuple):
@@ -79,8 +79,11 @@ def read_with_lines(content: bytes | str) -> tuple[Any, list[int]]:
     The data are not to be changed.
     """
     text = content if isinstance(content, str) else _decoded(content)
-    found = _last.get(text) or _read(text, max_depth=len(text))
-    return found.data, found.lines
+    if text not in _last:
+        found = _read(text, max_depth=len(text))
+        _last.clear()
+        _last[text] = found
+    return _last[text].data, _last[text].lines
 
 
 def _read(text: str, max_depth: int) -> _Clean:

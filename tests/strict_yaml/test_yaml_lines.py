@@ -110,3 +110,22 @@ def test_each_key_that_was_written_is_found_in_its_line(tree: dict[str, Any]) ->
     for number, path in keys.items():
         line = int(re.fullmatch(r"a\.yaml: line (\d+)", text.at(path))[1])  # type: ignore[index]
         assert f"key{number}_" in written.splitlines()[line - 1]
+
+
+def test_a_large_file_is_read_once_for_all_its_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line of a message asks where its field stands; reading 1 MB takes some 13 CPU s."""
+    monkeypatch.setattr(strict_yaml.reading, "_SHORT", 10)
+    monkeypatch.setattr(strict_yaml.reading, "_last", {})
+    reads: list[int] = []
+    whole = strict_yaml.reading._read
+    monkeypatch.setattr(
+        strict_yaml.reading,
+        "_read",
+        lambda *given, **named: (reads.append(1), whole(*given, **named))[1],
+    )
+    content = "a: 1\nb: 2\nc: 3\n"
+    assert load(content) == {"a": 1, "b": 2, "c": 3}
+    assert [YamlText("f.yaml", content).at([name]) for name in "abc"] == [
+        "f.yaml: line 1", "f.yaml: line 2", "f.yaml: line 3",
+    ]  # fmt: skip
+    assert len(reads) <= 2, "once for the data, once for the lines"

@@ -63,6 +63,10 @@ class FailureRate:
         return {**asdict(self), "level": 0.8}
 
 
+MOST_CAUSES = 1000
+"""Different ones; a log with more has something else in its column."""
+
+
 def failure_rate(paths: Sequence[Path], file: Path) -> FailureRate:
     """How often the chips in some logs failed.
 
@@ -81,6 +85,11 @@ def failure_rate(paths: Sequence[Path], file: Path) -> FailureRate:
         raise InputError(
             "failures: no row has a cause: nothing failed, or the column is empty; what ended a "
             "stretch is a word such as gpu or network"
+        )
+    if len(counts) > MOST_CAUSES:
+        raise InputError(
+            f"failures: {len(counts):,} different causes; at most {MOST_CAUSES:,}: a cause is a "
+            "word such as gpu or network, not the line of a log"
         )
     return FailureRate(
         rows=len(found),

@@ -36,7 +36,7 @@ from planner.base.fields import refusal
 from planner.base.files import read_text, read_yaml_text, without_advice
 from planner.base.jsonfile import RefusedError, whole
 from planner.base.messages import LONGEST_NUMBER, Origin, mistakes, printable, shown
-from planner.network.topology.graphs import MOST_NODES
+from planner.network.topology.graphs import MOST_NODES, check_nodes
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -215,16 +215,22 @@ def _graphml(path: Path) -> nx.Graph:
     return graph
 
 
-def _lines(parser: str, words: str) -> Callable[[Path], nx.Graph]:
-    """The reader of a format of one line per edge or node, by networkx's function for it."""
+def _lines(parser: str, names: int | None, words: str) -> Callable[[Path], nx.Graph]:
+    """The reader of a format of one line per edge or node, by networkx's function for it.
+
+    A line begins with so many names of nodes, or has nothing else. What has too many of them is
+    refused before networkx reads it, which takes long.
+    """
 
     def read(path: Path) -> nx.Graph:
         import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
 
-        text = read_text(path)
+        lines = [line.removesuffix(" {}") for line in read_text(path).splitlines()]
+        begins = (line.partition("#")[0].split(maxsplit=names or -1)[:names] for line in lines)
+        check_nodes(len({name for begin in begins for name in begin}))
         try:
             with without_advice():
-                graph: nx.Graph = getattr(nx, parser)(text.splitlines())
+                graph: nx.Graph = getattr(nx, parser)(lines)
         except (nx.NetworkXError, *_BAD_LINES) as error:
             raise InputError(f"graph: {path}: is no {words}") from error
         return graph
@@ -237,6 +243,6 @@ _READERS: dict[str, Callable[[Path], nx.Graph]] = {
     ".yml": _yaml,
     ".json": _node_link,
     ".graphml": _graphml,
-    ".edgelist": _lines("parse_edgelist", "edge list: write lines such as 0 1 {'links': 2}"),
-    ".adjlist": _lines("parse_adjlist", "adjacency list: write lines such as 0 1 2"),
+    ".edgelist": _lines("parse_edgelist", 2, "edge list: write lines such as 0 1 {'links': 2}"),
+    ".adjlist": _lines("parse_adjlist", None, "adjacency list: write lines such as 0 1 2"),
 }

@@ -27,6 +27,16 @@ MOST_EDGES = 300_000
 """Edges of a graph."""
 
 
+def check_nodes(count: int) -> None:
+    """Refuses a graph with more nodes than are measured.
+
+    Raises:
+        InputError: It has.
+    """
+    if count > MOST_NODES:
+        raise InputError(f"graph: {count:,} nodes; at most {MOST_NODES:,}")
+
+
 def graph_of(topology: Topology) -> nx.Graph:
     """The graph of a topology with its sizes.
 

@@ -23,6 +23,8 @@ from planner.network.topology.wiring import Wiring
 
 _BLOCK = 2**20
 """Entries of the arrays of one block of sources."""
+_FEW = 8
+"""One in so many pairs of a node and a source."""
 _ROUNDING = 1e-9
 
 
@@ -82,14 +84,37 @@ def _accumulated(
     """Paths from each source to each node, and bytes per path that end at or pass it: (n, s)."""
     sigma = np.zeros(hops.shape)
     sigma[sources, np.arange(len(sources))] = 1.0
-    for level in range(1, int(hops.max()) + 1):
-        reached = adjacency @ np.where(hops == level - 1, sigma, 0.0)
-        sigma = np.where(hops == level, reached, sigma)
+    farthest = int(hops.max())
+    order = np.argsort(hops, axis=None, kind="stable")
+    ends = np.cumsum(np.bincount(hops.ravel(), minlength=farthest + 1))
+    levels = np.split(order, ends[:-1])
+    for level in range(1, farthest + 1):
+        pairs = levels[level]
+        sigma.flat[pairs] = _from_level(adjacency, hops, sigma, pairs, level - 1)
     share = demand / sigma
-    for level in range(int(hops.max()), 1, -1):
-        passed = adjacency @ np.where(hops == level, share, 0.0)
-        share = np.where(hops == level - 1, share + passed, share)
+    for level in range(farthest, 1, -1):
+        pairs = levels[level - 1]
+        share.flat[pairs] += _from_level(adjacency, hops, share, pairs, level)
     return sigma, share
+
+
+def _from_level(
+    adjacency: sparse.csr_array, hops: IntArray, values: FloatArray, pairs: IntArray, level: int
+) -> FloatArray:
+    """(p,) for pairs of a node and a source, the sum over the links to nodes at so many hops.
+
+    Where the pairs are few, only their links are gone through: a ring has as many levels as half
+    its nodes. Both ways add in the same order.
+    """
+    if len(pairs) * _FEW > hops.size:
+        return np.asarray((adjacency @ np.where(hops == level, values, 0.0)).flat[pairs])
+    nodes, sources = np.divmod(pairs, hops.shape[1])
+    starts, counts = adjacency.indptr[nodes], np.diff(adjacency.indptr)[nodes]
+    pair = np.repeat(np.arange(len(pairs)), counts)
+    link = np.arange(len(pair)) + np.repeat(starts - np.cumsum(counts) + counts, counts)
+    beside = adjacency.indices[link], sources[pair]
+    sent = np.where(hops[beside] == level, values[beside], 0.0) * adjacency.data[link]
+    return np.asarray(np.bincount(pair, sent, minlength=len(pairs)), dtype=np.float64)
 
 
 def load_of(

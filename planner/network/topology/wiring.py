@@ -13,7 +13,7 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown
 from planner.network.topology.figures import LEAST, MOST
-from planner.network.topology.graphs import MOST_EDGES, MOST_NODES
+from planner.network.topology.graphs import MOST_EDGES, check_nodes
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -100,8 +100,7 @@ def wiring_of(graph: nx.Graph, *, one_way: bool = False) -> Wiring:
         raise InputError(
             "graph: has directed edges; a link carries both ways: leave directions out"
         )
-    if graph.number_of_nodes() > MOST_NODES:
-        raise InputError(f"graph: {graph.number_of_nodes():,} nodes; at most {MOST_NODES:,}")
+    check_nodes(graph.number_of_nodes())
     if graph.number_of_edges() > MOST_EDGES:
         raise InputError(f"graph: {graph.number_of_edges():,} links; at most {MOST_EDGES:,}")
     problems: list[str] = []

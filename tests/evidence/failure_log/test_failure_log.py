@@ -9,8 +9,10 @@ from cli.command import planner, refused
 from scipy import stats
 from support.cases import each
 
+from planner.base.errors import InputError
 from planner.cost.goodput.own_site import posterior_s
 from planner.cost.goodput.rates import rate_of_site
+from planner.evidence.failure_log.result import failure_rate
 
 LOG = Path(__file__).parent / "made.csv"
 """Made by a seed, as its first line says."""
@@ -119,3 +121,11 @@ def test_bad_sites(text: str, line: str, tmp_path: Path) -> None:
     site.write_text(text, encoding="utf-8")
     (said,) = refused(*JOB, "--failure-site", site)
     assert line in said
+
+
+def test_lines_of_a_log_are_no_causes(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    rows = "".join(f"{at},{at}.5,64,line {at}\n" for at in range(1001))
+    path.write_text(f"start,end,chips,cause\n{rows}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"^failures: 1,001 different causes; at most 1,000: "):
+        failure_rate([path], tmp_path / "site.yaml")
