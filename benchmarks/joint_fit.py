@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -160,7 +161,7 @@ def log_times(rows: Sequence[Row], constants: Calibration) -> Floats:
     return times
 
 
-def _unfelt(plain: Assumptions) -> dict[str, float]:
+def _unfelt(plain: Assumptions) -> dict[str, Any]:
     """What runs without experts do not feel, so that no constant of experts asks for them again."""
     launched = float(plain.expert_host_s > 0)
     unfelt = dict.fromkeys(("routing_bytes", "ep_overlap", "moe_host_s"), 0.0)

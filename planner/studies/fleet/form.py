@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from planner.base.errors import InputError
-from planner.base.fields import choice, refusal
+from planner.base.fields import choice, refusal, schema_of
 from planner.base.units import DAY_S, parse_seconds
 from planner.question.fields import Amount, Money, NameOrPath, Pue, Seconds, Watts, Whole
 
@@ -141,4 +141,4 @@ class FleetForm(BaseModel):
 
 def fleet_schema() -> dict[str, Any]:
     """The JSON Schema of a fleet file."""
-    return FleetForm.model_json_schema()
+    return schema_of(FleetForm)

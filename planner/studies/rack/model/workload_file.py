@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from planner.assumptions.file_kinds import another_kind
 from planner.base.errors import InputError
-from planner.base.fields import refusal
+from planner.base.fields import refusal, schema_of
 from planner.base.files import YAML_SUFFIXES, read_yaml_text
 from planner.base.messages import Origin, did_you_mean, mistakes, not_one_of, one_line, shown
 from planner.studies.rack.model.workloads import WORKLOADS, Einsum, Workload, workload_named
@@ -148,4 +148,4 @@ def workload_of(model: WorkloadModel) -> Workload:
 
 def workload_schema() -> dict[str, Any]:
     """The JSON Schema of a workload file."""
-    return WorkloadModel.model_json_schema()
+    return schema_of(WorkloadModel)

@@ -32,6 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.fields import schema_of
 from planner.base.files import read_yaml_text
 from planner.base.messages import Origin, did_you_mean, mistakes, shown
 from planner.question.asked import BY_NAME
@@ -258,7 +259,7 @@ def study_schema() -> dict[str, Any]:
     """The JSON Schema of a study file, with that of every field for editors."""
     from planner.question.request import Request  # noqa: PLC0415  (numpy; only where it is printed)
 
-    fields = Request.model_json_schema()["properties"]
+    fields = schema_of(Request)["properties"]
     own = [name for name in fields if name not in _SEVERAL]
     ranged = {"$ref": "#/$defs/range"}
     axes = {
@@ -269,7 +270,7 @@ def study_schema() -> dict[str, Any]:
         },
         "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, ranged]},
     }
-    schema = StudyFile.model_json_schema()
+    schema = schema_of(StudyFile)
     said, group = schema["properties"], {"$ref": "#/$defs/axes"}
     job = {name: _of(name) for name in fields}
     said["job"] |= {"properties": job, "additionalProperties": False}
