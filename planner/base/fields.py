@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from numbers import Integral, Real
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import (
     BaseModel,
@@ -163,5 +163,16 @@ def choices(names: Collection[str], *, text: int = 0, empty: bool = False) -> An
 
 def schema_of(form: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of a form, which Pydantic before 2.14 does not complete for it."""
-    form.model_rebuild()
+    for each in _forms(form):
+        each.model_rebuild()
     return form.model_json_schema()
+
+
+def _forms(hint: Any) -> Iterator[type[BaseModel]]:
+    """The forms in a type, and in their fields."""
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        yield hint
+        for each in hint.model_fields.values():
+            yield from _forms(each.annotation)
+    for part in get_args(hint):
+        yield from _forms(part)
