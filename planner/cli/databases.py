@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError
-from planner.base.fields import schema_of
 from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, same_path, write_all
 from planner.base.messages import not_one_of
 from planner.base.units import plain
@@ -334,6 +333,7 @@ def schema(  # the flag is there because every command takes it
     import hardware_db  # noqa: PLC0415  (not for --help)
     import models_db  # noqa: PLC0415
     from planner.assumptions.overrides import changes_schema  # noqa: PLC0415
+    from planner.base.fields import schema_of  # noqa: PLC0415
     from planner.network.topology.custom import GraphFile  # noqa: PLC0415
     from planner.question.files.plan_models import PlanFile  # noqa: PLC0415
     from planner.question.request import Request  # noqa: PLC0415

@@ -63,8 +63,10 @@ def _keep_output() -> None:
         ours, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)
-        lines = 1 if os.isatty(ours) else -1
-        sys.stdout = open(ours, "w", lines, sys.stdout.encoding, sys.stdout.errors)  # noqa: SIM115
+        sys.stdout = open(  # noqa: SIM115  (as long as the program, also under another object)
+            ours, "w", buffering=1 if os.isatty(ours) else -1, encoding=sys.stdout.encoding,
+            errors=sys.stdout.errors, closefd=False,
+        )  # fmt: skip
 
 
 def _end_cleanly() -> None:

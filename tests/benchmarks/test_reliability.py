@@ -3,24 +3,21 @@
 Seeds are fixed, and others than those of the tables.
 """
 
-import ast
 import contextlib
-import importlib
 import inspect
 import io
 import os
 import random
 import re
-import subprocess
 import sys
 import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from support.campaigns import campaigns
 from support.cases import each
 
 KINDS = (
@@ -67,18 +64,6 @@ READ_AT_ONCE = (
 )  # fmt: skip
 """Kinds that are read in less than 5 ms where no command is around it."""
 PER_COMMAND, PER_QUICK_COMMAND, PER_READER, PER_QUICK_READER = 20, 40, 15, 520
-
-
-@pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
-    """Modules of the campaigns are found through the folder of benchmarks alone."""
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] == "campaigns"]:
-        del sys.modules[name]
-
-
-def campaigns(name: str) -> ModuleType:
-    return importlib.import_module(f"campaigns.{name}")
 
 
 def test_every_reader_is_tried() -> None:
@@ -266,75 +251,6 @@ def test_surroundings_hold_what_a_command_leaves_against_the_usual(
         assert [count.faults for _, count in surroundings.surrounded(told.append, what)] == [1]
 
 
-def test_code_calls_and_imports_nothing_that_runs_what_it_reads() -> None:
-    modules, found = campaigns("forbidden").lint()
-    assert found == []
-    assert modules > 1000
-
-
-MAY_NOT = (
-    "eval(x)", "import pickle", "from yaml import load", "__import__('x')",
-    "import os\nos.system(x)",
-    "import subprocess\nsubprocess.run(x, shell=True)", "from os import system\nsystem(x)",
-    "import os as o\no.system(x)", 'import os\nos.execvp("sh", [x])', "import pty",
-    'import os\nos.spawnlp(0, "sh", x)', "import os\nos.posix_spawn(x, [], {})", "import runpy",
-    "import asyncio\nasyncio.create_subprocess_shell(x)", "import builtins\nbuiltins.eval(x)",
-    "import asyncio\nasyncio.open_connection(x, 1)", "e = eval\ne(x)", "list(map(eval, xs))",
-    'from importlib import import_module\nimport_module("pickle").loads(x)', "import smtplib",
-    "import importlib.util as u\nu.spec_from_file_location(x).loader.exec_module(m)",
-    "import numpy as np\nnp.load(x, allow_pickle=True)", "import pandas as p\np.read_pickle(x)",
-    'from ruamel.yaml import YAML\nYAML(typ="unsafe").load(x)', "import joblib",
-    "import socketserver",
-    "import xml.etree.ElementTree as E", "import zipfile\nzipfile.ZipFile(x).extractall()",
-    "import tarfile\ntarfile.open(x).extractall()", "import shutil\nshutil.unpack_archive(x)",
-    "import sqlite3\nsqlite3.connect(x).enable_load_extension(True)", "import webbrowser",
-    "from multiprocessing.connection import Client", "import torch\ntorch.load(x)", "import socket",
-)  # fmt: skip
-MAY_NOT_WHERE_PROGRAMS_START = (
-    "import subprocess as sp\nsp.run(x, shell=True)",
-    'import subprocess\nsubprocess.run(["sh", "-c", x])',
-    "from subprocess import run\nrun(x, shell=True)", "import subprocess\nsubprocess.getoutput(x)",
-)  # fmt: skip
-
-
-def test_what_may_not_be_called_would_be_found() -> None:
-    forbidden = campaigns("forbidden")
-
-    def found(text: str, place: str = "planner/x.py") -> list[str]:
-        said: list[str] = []
-        if forbidden._WORDS.search(text):
-            said += forbidden.forbidden(forbidden.ROOT / place, ast.parse(text))
-        return said
-
-    for text in MAY_NOT:
-        assert found(text), text
-    for text in MAY_NOT_WHERE_PROGRAMS_START:
-        assert found(text, "planner/machine/detection/tools.py"), text
-    assert not found(
-        "f(shell=1)\nre.compile(x)\nexec('')\nlayout.system\nload(x, allow_pickle=False)"
-    )
-
-
-def test_hostile_names_run_nothing() -> None:
-    """One text for shells, one for pages; the benchmark has all of them."""
-    security, told = campaigns("security"), list[str]()
-    text = "'; touch INJECTED; \" $(touch INJECTED) `touch INJECTED`\ntouch INJECTED\n"
-    scripts = security.scripts(told.append, (text,))
-    assert scripts.run >= 3
-    assert scripts.carried >= 2
-    security.pages(told.append, ('</style></title><script>alert(1)</script>" onload="alert(1)',))
-    security.odd_places(told.append)
-    assert told == []
-
-
-def test_a_word_that_is_not_quoted_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    security, told = campaigns("security"), list[str]()
-    assert security.quoted(told.append).tried == 4 * len(security.PAYLOADS)
-    assert told == []
-    monkeypatch.setattr("shlex.quote", str)
-    assert security.quoted(told.append, ("$(touch INJECTED)",)).faults == 4
-
-
 def test_extreme_figures_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
     told, extremes = list[str](), campaigns("extremes")
     few = ("chip.peak.bf16", "cluster.levels.leaf.latency", "model.heads", "model.hidden")
@@ -409,17 +325,6 @@ def test_licences_of_what_users_install() -> None:
         assert licences.kind_of(text) == kind, text
 
 
-def test_what_differs_of_two_answers_is_found() -> None:
-    different = campaigns("same").different
-    assert different({"a": [1, 2.0]}, {"a": [1, 2.0 + 1e-15]}) == ""
-    assert different({"a": [1, 2.0]}, {"a": [1, 2.0 + 1e-15]}, 0.0)
-    for other in ({"a": [1, 2.1]}, {"a": [1]}, {"b": [1, 2.0]}, {"a": [True, 2.0]}, {"a": None}):
-        assert different({"a": [1, 2.0]}, other), other
-    found = campaigns("same").without_run({"a": {"seconds": 1, "b": [{"digest": 2, "c": 3}]}})
-    assert found == {"a": {"b": [{"c": 3}]}}
-    assert campaigns("same")._versions(Path(sys.executable)).startswith("Python 3.")
-
-
 def test_a_line_that_is_to_work_works(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of two commands were refused always, and nothing that was drawn did more."""
     commands, told = campaigns("commands"), list[str]()
@@ -432,54 +337,6 @@ def test_a_line_that_is_to_work_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(commands.BASES, "targets", "--no-such-option")
     ((_, count), _) = commands.campaign(1, 1, told.append, "targets")
     assert (count.faults, len(told)) == (1, 1)
-
-
-class _Few:
-    """The file of one command."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.file = folder, folder / "gpus.csv"
-        self.file.write_bytes(campaigns("samples").GPUS)
-
-    def word(self, word: str, _: int) -> str:
-        return {"DETECTED": str(self.file), "OUT": str(self.folder / "out")}.get(word, word)
-
-
-def test_what_fails_as_usual_is_no_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It once counted as byte equal, and no plan at all as equal plans."""
-    same, lasting, told = campaigns("same"), campaigns("lasting"), list[str]()
-    refused = subprocess.CompletedProcess((), returncode=2, stdout="", stderr="error: no\n")
-    with monkeypatch.context() as patch:
-        patch.setattr(same.subprocess, "run", lambda *_, **__: refused)
-        patch.setattr(same, "WAYS", {"the same again": same.WAYS["the same again"]})
-        ((_, count),) = same.campaign(told.append, "feasible")
-    assert (count.tried, count.byte_equal, count.faults, len(told)) == (1, 0, 1, 1)
-    monkeypatch.setattr(lasting, "answered", lambda _: "nothing has a plan")
-    monkeypatch.setattr(
-        lasting, "ProcessPoolExecutor", lambda *_, **__: lasting.ThreadPoolExecutor(4)
-    )
-    assert [count.plans for _, count in lasting.at_once(3, 1, told.append)] == [0, 0]
-    assert len(told) == 2
-
-
-def test_objects_that_stay_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    lasting, kept = campaigns("lasting"), list[list[str]]()
-    for answered, leaks in ((lambda _: None, False), (lambda seed: kept.append([seed]), True)):
-        told = list[str]()
-        monkeypatch.setattr(lasting, "answered", answered)
-        assert len([*lasting.one_process(300, 1, told.append)]) >= 3
-        assert bool(told) == leaks, told
-
-
-def test_questions_at_once() -> None:
-    lasting, told = campaigns("lasting"), list[str]()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            lasting, "ProcessPoolExecutor", lambda *_, **__: lasting.ThreadPoolExecutor(4)
-        )
-        counts = dict(lasting.at_once(6, 3, told.append))
-    assert told == []
-    assert counts["8 threads"].plans >= 3
 
 
 def test_a_campaign_of_inputs_goes_on_where_it_ended(

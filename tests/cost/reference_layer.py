@@ -3,8 +3,7 @@
 Sources: GEMM, element-wise, host and overlap forms are those of the calibrated design (fitted to
 published runs); wave quantization from NVIDIA's matrix-multiplication guide; attention FLOP from
 FlashAttention-2, arXiv:2307.08691; tensor-parallel exchanges from Korthikanti et al.,
-arXiv:2205.05198; ring and Ulysses context parallelism from arXiv:2310.01889 and 2309.14509; latent
-attention from DeepSeek-V2, arXiv:2405.04434.
+arXiv:2205.05198; ring and Ulysses from arXiv:2310.01889 and 2309.14509; MLA from arXiv:2405.04434.
 """
 
 import math
@@ -303,9 +302,8 @@ def _recomputed(
         return {"compute": second_share(job) * linear.forward, "memory": memory}
     if job.framework.selective == "up-projections":
         return {"compute": up_share(job.model) * linear.forward, "memory": memory}
-    if not attention_again(job, fused=a.fused_attention):
-        return {}
-    return {"compute": core, "memory": scores, "cp": ahead["cp"]}
+    parts = {"compute": core, "memory": scores, "cp": ahead["cp"]}
+    return parts if attention_again(job, fused=a.fused_attention) else {}
 
 
 def _of_modules(

@@ -2,8 +2,7 @@
 
 Sources: Korthikanti et al., arXiv:2205.05198, section 4 (activations); Rajbhandari et al., ZeRO,
 arXiv:1910.02054, section 5 (states); Narayanan et al., arXiv:2104.04473, section 2.2 and Qi et
-al., arXiv:2401.10241, table 2 (micro-batches in flight); bytes per item are the profiles of
-`planner.frameworks.profiles`.
+al., arXiv:2401.10241, table 2 (in flight); bytes per item: `planner.frameworks.profiles`.
 """
 
 import math
@@ -225,8 +224,8 @@ def layer_activations(
     scores = 0.0 if fused else 5 * model.heads * job.seq_len / tp
     read = 1 if model.parallel_block else 2  # inputs of the two halves, then of their norms
     inputs = 2 * h * (read + model.norm.per_layer) / rows
-    copies = framework.combined_saved / 2 + plan.etp
-    none = inputs + latents + (core + per_width * width + copies * routed) / tp + scores
+    experts = (framework.combined_saved / 2 + plan.etp) * routed
+    none = inputs + latents + (core + per_width * width + experts) / tp + scores
     full = 2 * h / rows
     selective = none - scores
     if framework.selective in ("half-matmuls", "second-matmuls"):
