@@ -325,6 +325,17 @@ def test_licences_of_what_users_install() -> None:
         assert licences.kind_of(text) == kind, text
 
 
+class _Few:
+    """The file of one command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "gpus.csv"
+        self.file.write_bytes(campaigns("samples").GPUS)
+
+    def word(self, word: str, _: int) -> str:
+        return {"DETECTED": str(self.file), "OUT": str(self.folder / "out")}.get(word, word)
+
+
 def test_a_line_that_is_to_work_works(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of two commands were refused always, and nothing that was drawn did more."""
     commands, told = campaigns("commands"), list[str]()

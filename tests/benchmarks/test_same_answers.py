@@ -1,5 +1,9 @@
 """The same answer every time, for long and at once, of `benchmarks/reliability.py`."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from support.campaigns import campaigns
 
@@ -13,17 +17,6 @@ def test_what_differs_of_two_answers_is_found() -> None:
     found = campaigns("same").without_run({"a": {"seconds": 1, "b": [{"digest": 2, "c": 3}]}})
     assert found == {"a": {"b": [{"c": 3}]}}
     assert campaigns("same")._versions(Path(sys.executable)).startswith("Python 3.")
-
-
-class _Few:
-    """The file of one command."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.file = folder, folder / "gpus.csv"
-        self.file.write_bytes(campaigns("samples").GPUS)
-
-    def word(self, word: str, _: int) -> str:
-        return {"DETECTED": str(self.file), "OUT": str(self.folder / "out")}.get(word, word)
 
 
 def test_what_fails_as_usual_is_no_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
