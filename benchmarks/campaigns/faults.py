@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,7 @@ class Injection:
     calls: list[str] = field(default_factory=list)
     unsafe: list[str] = field(default_factory=list)
     _kept: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _files: list[Any] = field(default_factory=list)
 
     def around(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         """A call that may fail; a file that fails to be closed is closed nevertheless."""
@@ -149,11 +150,15 @@ class Injection:
     def _opened(self, real: Callable[..., Any]) -> Callable[..., Any]:
         """`io.open`, whose files may fail at each write and when they are closed."""
 
+        def noted(*given: Any, **named: Any) -> Any:
+            self._files.append(real(*given, **named))
+            return self._files[-1]
+
         def opened(file: Any, mode: str = "r", *given: Any, **named: Any) -> Any:
             mine = isinstance(file, int) or Path(file).is_relative_to(self.within)
             if not (mine and set(mode) & set("wax+")):
                 return real(file, mode, *given, **named)
-            opening = real if isinstance(file, int) else self.around("open", real)
+            opening = noted if isinstance(file, int) else self.around("open", noted)
             made = opening(file, mode, *given, **named)
             wrapped = mock.MagicMock(wraps=made)
             wrapped.__enter__.return_value = wrapped
@@ -184,11 +189,18 @@ class Injection:
 
         return replaced
 
+    def _close(self) -> None:
+        """Closes what was opened, also where its opener was told that it was not."""
+        for file in self._files:
+            with suppress(OSError, ValueError):
+                file.close()
+
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Inside of it the calls by which a command writes go through this."""
         noted = {"fsync": self._synced(os.fsync), "replace": self._replaced(os.replace)}
         with ExitStack() as stack:
+            stack.callback(self._close)
             for name in _CALLS:
                 real = noted.get(name, getattr(os, name))
                 stack.enter_context(mock.patch(f"os.{name}", self.around(name, real)))

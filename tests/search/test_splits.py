@@ -127,7 +127,7 @@ def test_megatron_offloads_weights_and_activations_without_pipelines(moved: str)
 
 
 def test_selective_recomputation_that_drops_nothing_can_be_asked_for() -> None:
-    """With fused attention it is the same as none; it is searched where none is not."""
+    """Attention that is fused runs again under Megatron-LM; searched where none is not."""
     model = cost_model(load_model("llama2-13b"), "dgx-h100-ndr", global_batch=64)
 
     def best(recompute: int) -> float:
@@ -138,7 +138,7 @@ def test_selective_recomputation_that_drops_nothing_can_be_asked_for() -> None:
         assert found.plans.recompute[0] == recompute
         return float(found.points[0, 0])
 
-    assert best(SELECTIVE) == best(NO_RECOMPUTE)
+    assert best(SELECTIVE) > best(NO_RECOMPUTE)
 
 
 def explained(offload_bytes: float | None, chips: int, chip_bytes: float | None = None) -> str:

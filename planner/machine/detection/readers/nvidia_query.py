@@ -43,7 +43,7 @@ def read(output: Output) -> Seen:
         if key == "Product Name":
             names.append(output.fact(value, at))
         elif digits and key == "Attached GPUs":
-            count = output.fact(int(output.number(digits[0], at, key)), at)
+            count = output.fact(_some(output, digits[0], at, key), at)
         elif digits and (section, key) in _NUMBERS:
             number = output.number(digits[0], at, key)
             numbers.setdefault(section, output.fact(number, at))
@@ -92,6 +92,18 @@ def read_csv(output: Output) -> Seen:
         devices=output.fact(len(rows), rows[-1][0]), memory=_mebibytes(number("memory.total")),
         pcie=_pcie(number("pcie.link.gen.max"), number("pcie.link.width.max")),
     )  # fmt: skip
+
+
+def _some(output: Output, digits: str, line: int, what: str) -> int:
+    """How many there are, one at least.
+
+    Raises:
+        InputError: There is none, or more than can be meant.
+    """
+    count = int(output.number(digits, line, what))
+    if count < 1:
+        raise output.mistake(line, f"{what} is 0, not 1 or more")
+    return count
 
 
 def _heading(lines: list[str]) -> int | None:
