@@ -301,13 +301,10 @@ MODULES = (
     ),
 )
 SHARDING = (
-    Freedom(
-        name="sharding per kind of parameter",
+    replace(
+        next(row for row in ROWS if row.name == "sharding per kind of parameter"),
         today="out, in per stage; state of zero3 over all data ranks, sent as today",
-        told="none",
-        before=Searches.today,
         after=free_sharding,
-        most=True,
     ),
 )
 PARTS = {

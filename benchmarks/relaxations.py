@@ -81,18 +81,12 @@ def sharded_for_nothing() -> Iterator[None]:
 
     No sharding of any kind of parameter leaves less; what is sent is that of the plan.
     """
-    of_plan = state_bytes
+    of_plan: Any = state_bytes
 
-    def least(
-        job: Job,
-        plans: PlanTable,
-        dense: FloatArray,
-        experts: FloatArray,
-        ends: FloatArray,
-        sharding: IntArray,
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def least(job: Job, plans: PlanTable, *given: Any) -> Any:
+        *parameters, sharding = given
         ranks = replace(plans, fsdp=plans.dp * plans.fsdp, dp=np.ones_like(plans.dp))
-        return of_plan(job, ranks, dense, experts, ends, np.full_like(sharding, ZERO3))
+        return of_plan(job, ranks, *parameters, np.full_like(sharding, ZERO3))
 
     with mock.patch.object(memory, "state_bytes", least):
         yield

@@ -25,11 +25,13 @@ from planner.cli.main import app
 
 _JOB = "--model gpt3-125m --hardware h100-sxm5-80 --chips 8"
 BASES: Mapping[str, str] = {
-    "solve": f"{_JOB} --axes dp", "evaluate": "PLAN", "explain": "PLAN", "compare": "PLAN PLAN",
+    "solve": f"{_JOB} --axes dp", "evaluate": "PLAN", "explain": "PLAN", "compare":
+    "PLAN PLAN --hardware h100-sxm5-80,h200-sxm5-141",
     "export": "PLAN --to megatron --output OUT", "targets": "", "check": "PLAN --log LOG",
     "verify": "CERTIFICATE", "fleet": "FLEET", "sweep run": "STUDY --dry-run",
-    "sweep status": "STORE", "sweep table": "STORE", "sweep plot": "STORE --plot OUT.svg",
-    "feasible": _JOB, "goodput": "--chips 512 --step-time 10s", "ridgeline":
+    "sweep status": "STORE", "sweep table": "STORE", "sweep plot":
+    "STORE --x chips --y best.step_time_s --plot OUT.svg",
+    "feasible": _JOB, "goodput": "--chips 512 --step-time 10s --stall 5s", "ridgeline":
     "--hardware h100-sxm5-80 --gemm 4096x4096x4096", "reproduce": "",
     "report": "RESULT -o OUT.html", "validate": "--data RUNS", "measure":
     f"{_JOB} --framework megatron -o OUT",
@@ -104,7 +106,6 @@ class Files:
         self.folder = folder
         given = {
             "PLAN": ("plan.yaml", (FORMATS / "plan-1.yaml").read_bytes()),
-            "RESULT": ("result.json", (FORMATS / "result-2.json").read_bytes()),
             "STORE": ("store.db", (FORMATS / "store-1.db").read_bytes()),
             "CONFIG": ("config.json", (FILES / "config.json").read_bytes()),
             "MODEL": ("my-model.yaml", (FILES / "my-model.yaml").read_bytes()),
@@ -119,6 +120,10 @@ class Files:
         certificate = folder / "proof.json"
         run("solve", *_JOB.split(), "--axes", "dp", "--certificate", certificate)
         self.names["CERTIFICATE"] = str(certificate)
+        result = folder / "result.json"  # of today's database, which a report asks for
+        answer = run("solve", *_JOB.split(), "--axes", "dp", "--json").out
+        result.write_text(answer, encoding="utf-8")
+        self.names["RESULT"] = str(result)
 
     def word(self, word: str, at: int) -> str:
         """A word of a line; what is written is another file for each line."""

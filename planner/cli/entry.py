@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import signal
 import sys
 from typing import NoReturn
 
 from planner.base.errors import ExitCode
 from planner.cli.interruption import forget, heard, listen
+from planner.cli.streams import keep_output
 
 _NEW_OBJECTS = 100_000
 
@@ -23,7 +23,7 @@ def main() -> None:
     """
     try:
         gc.set_threshold(_NEW_OBJECTS)
-        _keep_output()
+        keep_output()
         _end_cleanly()
         listen()
         from planner.cli.main import main as run  # noqa: PLC0415  (takes a noticeable time)
@@ -49,24 +49,6 @@ def _interrupted() -> NoReturn:
         with contextlib.suppress(OSError):
             print("interrupted", file=sys.stderr)
     sys.exit(ExitCode.INTERRUPTED)
-
-
-def _keep_output() -> None:
-    """Takes standard output for what we print alone.
-
-    What a library of C writes there goes nowhere, at any moment and in any thread: HiGHS says a
-    line when it mends a solution of integers, which would stand in front of the JSON.
-    """
-    with contextlib.suppress(OSError, AttributeError, ValueError):  # none, or no file
-        if sys.stdout.fileno() != 1:
-            return
-        ours, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
-        sys.stdout = open(  # noqa: SIM115  (as long as the program, also under another object)
-            ours, "w", buffering=1 if os.isatty(ours) else -1, encoding=sys.stdout.encoding,
-            errors=sys.stdout.errors, closefd=False,
-        )  # fmt: skip
 
 
 def _end_cleanly() -> None:

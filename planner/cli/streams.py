@@ -40,6 +40,24 @@ class _Raw(io.FileIO):
             raise StreamError(self._stream, error) from error
 
 
+def keep_output() -> None:
+    """Takes standard output for what we print alone.
+
+    What a library of C writes there goes nowhere, at any moment and in any thread: HiGHS says a
+    line when it mends a solution of integers, which would stand in front of the JSON.
+    """
+    with contextlib.suppress(OSError, AttributeError, ValueError):  # none, or no file
+        if sys.stdout.fileno() != 1:
+            return
+        ours, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        sys.stdout = open(  # noqa: SIM115  (as long as the program, also under another object)
+            ours, "w", buffering=1 if os.isatty(ours) else -1, encoding=sys.stdout.encoding,
+            errors=sys.stdout.errors, closefd=False,
+        )  # fmt: skip
+
+
 def prepare_streams() -> None:
     """Makes both ready: closed ones (`>&-`) lead nowhere, others raise `StreamError`.
 
