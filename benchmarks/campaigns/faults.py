@@ -179,7 +179,8 @@ class Injection:
 
         def replaced(source: Any, target: Any) -> None:
             found = os.stat(source)
-            if self._kept.get(found.st_ino) != _written(found):
+            mine = Path(target).is_relative_to(self.within)  # caches are sealed, and made anew
+            if mine and self._kept.get(found.st_ino) != _written(found):
                 self.unsafe.append(f"{Path(target).name} is renamed before it is kept by fsync")
             real(source, target)
 
