@@ -160,3 +160,19 @@ def test_chunks_that_are_given_may_differ_by_any_number() -> None:
     best = solve_stages(Question(problem=free.problem)).decision
     assert best is not None
     assert searched_sizes(rows.plans.plan(0), _sizes(free.plan(best)))
+
+
+@pytest.mark.parametrize("layers", [9, 17])
+def test_the_chunks_of_a_pair_are_as_equal_as_memory_allows(layers: int) -> None:
+    """Chunks that take the same time together may be dealt in several ways."""
+    small = replace(moe_model(layers, 4), vocab_size=64)
+    model = cost_model(small, "dgx-h100-ndr", global_batch=16, framework="hai-llm")
+    rows = rows_of(model, 4, pp=frozenset({4}), recompute=frozenset({0}))
+    rows = rows.take(np.flatnonzero(rows.plans.schedule == DUALPIPE)[:1])
+    columns = row_columns(model, Limits(), rows, 0, model.clocks(wanted=False), 1e6)
+    assert columns is not None
+    best = solve_stages(Question(problem=columns.problem)).decision
+    assert best is not None
+    sizes = _sizes(columns.plan(best))
+    assert sum(sizes) == layers
+    assert all(abs(near - far) <= 1 for near, far in zip(sizes, sizes[::-1], strict=True))
