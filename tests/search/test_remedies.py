@@ -57,7 +57,9 @@ def test_the_memory_that_is_named_lets_a_plan_fit_and_hardly_less_does_not(asked
     whole = {"memory_bytes": 1e9, "memory_margin": model.allocatable_bytes}[asked]
 
     def limited(share: float) -> Limits:
-        return Limits(**{asked: share})
+        if asked == "memory_bytes":
+            return Limits(memory_bytes=share)
+        return Limits(memory_margin=share)
 
     (flag,) = more_memory(space_of(model, 8, limited(1e9 / whole)), 8)
     name, value = flag.split()
