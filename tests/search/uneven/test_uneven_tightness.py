@@ -30,10 +30,10 @@ def job(framework: str, batch: int) -> CostModel:
     return cost_model(small, "dgx-h100-ndr", global_batch=batch, framework=framework)
 
 
-def rows_at(model: CostModel, chips: int, tp: int) -> Rows:
-    """All rows of four stages without interleave, of micro-batches of one sequence."""
-    fixed = {"pp": {STAGES}, "tp": {tp}, "cp": {1}, "micro_batch": {1}, "interleave": {1}}
-    return rows_of(model, chips, **{name: frozenset(own) for name, own in fixed.items()})
+def rows_at(model: CostModel, chips: int) -> Rows:
+    """All rows of four stages, of one replica without interleave and of single sequences."""
+    one = dict.fromkeys(("dp", "fsdp", "micro_batch", "interleave"), frozenset({1}))
+    return rows_of(model, chips, pp=frozenset({STAGES}), **one)
 
 
 @each(("framework", "schedule", "batch"), [
@@ -44,7 +44,7 @@ def test_stages_that_are_alike_take_hardly_more_than_the_bound(
     framework: str, schedule: str, batch: int
 ) -> None:
     model = job(framework, batch)
-    rows = rows_at(model, STAGES, tp=1)
+    rows = rows_at(model, STAGES)
     rows = rows.take(np.flatnonzero(rows.plans.schedule == code_of_schedule(schedule)))
     even = Stage(layers=LAYERS // STAGES, recompute="none", sharding="ddp", clock=1.0)
     plans = [replace(rows.plans.plan(at), stages=(even,) * STAGES, clock=1.0)
@@ -61,7 +61,7 @@ def test_pools_of_the_same_chips_are_bounded_as_one_cluster(framework: str, batc
     """As many micro-batches as stages or fewer, down to one, which leaves no stage the slowest."""
     model = job(framework, batch)
     clocks = model.clocks(wanted=False)
-    rows = rows_at(model, 8 * STAGES, tp=8)  # a stage fills a node, as in pools
+    rows = rows_at(model, 8 * STAGES)  # a stage fills a node, as in pools
     two = tuple(Pool(name=name, chips=4 * STAGES, model=model) for name in "ab")
     pooled = pooled_forms(PooledRows(pools=two, own=(rows, rows)), [clocks, clocks])
     whole = row_forms(model, rows, row_terms(model, rows, clocks))
