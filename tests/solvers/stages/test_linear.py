@@ -212,6 +212,8 @@ def test_a_price_of_time_at_which_costs_are_too_large_is_refused(price, refused)
         ({"kinds": np.array([0, 0, 1, 0])}, "kinds[2] = 1 must be below 1"),
         ({"cost": np.zeros((1, 1, 2))}, "cost and extra_cost are given together"),
         ({"micro_batches": 0}, "must be at least 1"),
+        ({"most_layers": 0}, "most_layers 0 must be at least 1"),
+        ({"cost_per_time": -1e3}, "cost_per_time -1 at least 0"),
         ({"crossings": np.zeros((1, 2))}, "crossings has shape (1, 2); 1 groups are named"),
     ],
 )
