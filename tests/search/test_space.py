@@ -190,4 +190,5 @@ def test_an_exchange_that_is_fixed_holds_where_its_axis_exchanges(
     ok = (getattr(every, axis) == 1) | (getattr(every, name) == code)
     wanted = {every.plan(row) for row in np.flatnonzero(ok)}
     assert 0 < len(wanted) < len(every)
-    assert {chosen.plan(row) for row in range(len(chosen))} == wanted
+    found = {chosen.plan(row) for row in range(len(chosen))}
+    assert (len(found - wanted), len(wanted - found)) == (0, 0)
