@@ -155,7 +155,7 @@ class Bench:
         """
         path = self.copy / mutant.module
         by_line = self.lines.get(str(path.resolve()), {})
-        found = _holding(path, mutant.line, by_line)
+        found = covering.holding(path, mutant.line, by_line)
         own = f"tests/{mutant.module.removeprefix('planner/').partition('/')[0]}/"
         tests = sorted(found, key=lambda test: (own not in test, self.seconds[test], test))
         return tests or self._importing(mutant.module)
@@ -213,27 +213,6 @@ class Bench:
 def _files(tests: Path) -> list[Path]:
     """The files of tests in a folder, or one."""
     return [tests] if tests.is_file() else sorted(tests.rglob("test_*.py"))
-
-
-def _holding(path: Path, line: int, by_line: dict[int, set[str]]) -> set[str]:
-    """Tests that were seen to run a line, or the innermost statement around it that has any.
-
-    A line that runs when its module is imported was seen in the first test alone that imported it:
-    all tests of the module hold it, or of the function whose head it is in.
-    """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    around = [
-        node for node in ast.walk(tree)
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
-    ]  # fmt: skip
-    around.sort(key=lambda node: -node.lineno)
-    heads = [node.body[0].lineno for node in around if isinstance(node, ast.FunctionDef)]
-    if not heads:
-        return set().union(*by_line.values())
-    spans = [range(line, line + 1)] if line >= heads[0] else []
-    spans += [range(node.lineno, (node.end_lineno or node.lineno) + 1) for node in around]
-    every = (set[str]().union(*(by_line.get(at, set()) for at in span)) for span in spans)
-    return next(filter(None, every), set())
 
 
 def pytest_status(copy: Path, tests: list[str], seconds: float, *plugin: str) -> int:

@@ -10,6 +10,7 @@ seconds after the first, and the exit status says whether one was left out so.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import signal
@@ -179,3 +180,24 @@ def lines(folders: Sequence[Path]) -> tuple[dict[str, dict[int, set[str]]], dict
             for line, tests in data.contexts_by_lineno(file).items():
                 found[file][line] |= {test for test in tests if test in mine}
     return {file: dict(by_line) for file, by_line in found.items()}, seconds
+
+
+def holding(path: Path, line: int, by_line: dict[int, set[str]]) -> set[str]:
+    """Tests that were seen to run a line, or the innermost statement around it that has any.
+
+    A line that runs when its module is imported was seen in the first test alone that imported it:
+    all tests of the module hold it, or of the function whose head it is in.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    around = [
+        node for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]  # fmt: skip
+    around.sort(key=lambda node: -node.lineno)
+    heads = [node.body[0].lineno for node in around if isinstance(node, ast.FunctionDef)]
+    if not heads:
+        return set().union(*by_line.values())
+    spans = [range(line, line + 1)] if line >= heads[0] else []
+    spans += [range(node.lineno, (node.end_lineno or node.lineno) + 1) for node in around]
+    every = (set[str]().union(*(by_line.get(at, set()) for at in span)) for span in spans)
+    return next(filter(None, every), set())

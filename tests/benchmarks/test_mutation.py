@@ -34,5 +34,5 @@ def test_a_line_is_held_by_what_runs_it_or_its_function_or_module(
 ) -> None:
     path = tmp_path / "module.py"
     path.write_text(MODULE, encoding="utf-8")
-    mutation = importlib.import_module("mutation")
-    assert mutation._holding(path, line, {at: {name} for at, name in SEEN.items()}) == tests
+    covering = importlib.import_module("campaigns.covering")
+    assert covering.holding(path, line, {at: {name} for at, name in SEEN.items()}) == tests
