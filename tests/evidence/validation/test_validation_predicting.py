@@ -108,7 +108,8 @@ def test_what_a_row_leaves_out_is_listed(every: Predictions) -> None:
         cells = rows[measured.run.key]
         for column in ("sharding", "recompute", "micro_batch_seqs", "ep", "precision"):
             name = {"micro_batch_seqs": "micro_batch"}.get(column, column)
-            said = cells[column] or (column == "recompute" and "recompute-modules" in cells["flags"])
+            named = column == "recompute" and "recompute-modules" in cells["flags"]
+            said = bool(cells[column] or named)
             assert (name in measured.run.filled) == (not said), (measured.run.key, name)
 
 
