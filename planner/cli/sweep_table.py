@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError
+from planner.base.messages import shown
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
 from planner.report.printing import print_lines
@@ -16,7 +17,7 @@ from planner.report.printing import print_lines
 if TYPE_CHECKING:
     from planner.studies.sweep.answer import SweepResult
 
-_ROWS = 40
+_ROWS, _MOST_ROWS = 40, 10**9
 _WHAT = "Rows and columns"
 
 
@@ -63,8 +64,8 @@ def table(
     from planner.question.provenance import stamped  # noqa: PLC0415  (numpy; not for --help)
     from planner.studies.sweep.answer import opened  # noqa: PLC0415
 
-    if rows < 1:
-        raise InputError(f"rows: {rows} is none; give 1 or more")
+    if not 1 <= rows <= _MOST_ROWS:
+        raise InputError(f"rows: {shown(rows)} is none; give 1 to {_MOST_ROWS:,}")
     found = opened(store)
     files = {".csv": csv, ".parquet": parquet, ".arrow": arrow}
     _check(files)

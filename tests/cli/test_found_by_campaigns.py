@@ -195,6 +195,14 @@ def test_a_cell_that_rules_look_through_is_no_page() -> None:
         assert problem in line.problem if problem else not line.problem
 
 
+@each("rows", ["0", "-1", "9" * 30, "9" * 400])
+def test_a_table_has_a_number_of_rows(rows: str) -> None:
+    """One once ended in a ValueError: no number of the machine."""
+    (line,) = refused("sweep", "table", FORMATS / "store-1.db", "--rows", rows)
+    assert line.startswith("rows: ")
+    assert line.endswith("is none; give 1 to 1,000,000,000")
+
+
 def test_a_name_is_never_part_of_a_command(tmp_path: Path) -> None:
     """What is offered for copying once held the words of a file as they stood in it."""
     path = tmp_path / "a$(touch b).db"
