@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
 from planner.base.files import LARGEST_FILE_BYTES
-from planner.base.messages import shown
+from planner.base.messages import one_line, shown
 from strict_yaml.limits import largest
 
 if TYPE_CHECKING:
@@ -67,6 +67,21 @@ def plain_tables(database: sqlite3.Connection, name: str) -> frozenset[str]:
         raise InputError(f"{name}: the table {shown(what)} has a computed column; none is read")
     found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     return frozenset(str(what) for (what,) in found)
+
+
+def check_whole(database: sqlite3.Connection, name: str) -> None:
+    """Reads a file for damage, in time that grows with its size.
+
+    Where it finds none, each page is of one row or one place of a tree: few pages cannot stand for
+    endless rows.
+
+    Raises:
+        InputError: It has some.
+    """
+    database.execute("PRAGMA ignore_check_constraints = ON")  # else they are computed
+    (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise InputError(f"{name}: is damaged ({one_line(str(found).splitlines()[-1])})")
 
 
 @contextmanager
