@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -11,10 +12,10 @@ from support.cases import each
 
 from evidence.calibration.launched import KERNELS, trace_of
 from planner.base.errors import InputError
-from planner.evidence.calibration.logs import kineto
+from planner.evidence.calibration.logs import kineto, nsight
 from planner.evidence.calibration.logs.kineto import read_kineto
 from planner.evidence.calibration.logs.nsight import read_nsight
-from planner.evidence.calibration.logs.trace import Spans, device_time, kind_of
+from planner.evidence.calibration.logs.trace import Spans, device_time, kind_of, kinds_of
 
 KEPT = Path(__file__).parent / "kept" / "gloo-rank0_trace.json.gz"
 """One layer over gloo, one recorded step, as PyTorch 2.13.0 wrote it on a CPU (arguments cut)."""
@@ -44,7 +45,7 @@ def test_kinds_of_kernels(name: str, kind: str) -> None:
 
 def test_time_is_counted_once() -> None:
     spans = Spans(
-        names=["gemm", "elementwise", "ncclKernel", "ncclKernel"],
+        kinds=kinds_of(["gemm", "elementwise", "ncclKernel", "ncclKernel"]),
         start_s=np.array([0.0, 1.5, 1.0, 4.0]),
         end_s=np.array([2.0, 3.0, 4.0, 5.0]),
     )
@@ -117,6 +118,72 @@ def test_wrong_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planner.evidence.calibration.logs.nsight.LARGEST_BYTES", 10)
     with pytest.raises(InputError, match="record fewer steps"):
         read_nsight(none, 1)
+
+
+def test_reports_that_compute(tmp_path: Path) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    kernels = f"{endless} SELECT 1 AS deviceId, 1 AS demangledName, i AS start, i AS end FROM n"
+    cases = {
+        f"CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS {kernels}": "'CUPTI_ACTIVITY_KIND_KERNEL'",
+        f"CREATE VIEW beside AS {kernels}": "'beside' is no plain table",
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, "
+        "demangledName AS (start))": "has a computed column",
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT)": "no such column",
+    }  # fmt: skip
+    for number, (statement, words) in enumerate(cases.items()):
+        path = sqlite_of(tmp_path / f"{number}.sqlite")
+        with sqlite3.connect(path) as base:
+            if "CUPTI" in statement:
+                base.execute("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
+            base.execute(statement)
+        base.close()
+        with pytest.raises(InputError, match=words):
+            read_nsight(path, 1)
+    os.mkfifo(tmp_path / "pipe.sqlite")
+    with pytest.raises(InputError, match="no regular file"):
+        read_nsight(tmp_path / "pipe.sqlite", 1)
+
+
+def test_pages_that_stand_for_many_rows(tmp_path: Path) -> None:
+    path = sqlite_of(tmp_path / "report.sqlite", devices=100)
+    base = sqlite3.connect(path)
+    (size,) = base.execute("PRAGMA page_size").fetchone()
+    (page,) = base.execute(
+        "SELECT rootpage FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_KERNEL'"
+    ).fetchone()
+    base.close()
+    content = bytearray(path.read_bytes())
+    at = (page - 1) * size
+    first, second = (
+        at + int.from_bytes(content[at + 12 + 2 * n : at + 14 + 2 * n], "big") for n in (0, 1)
+    )
+    assert content[at] == 5  # a page of a tree that has others below it
+    content[second : second + 4] = content[first : first + 4]
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="is damaged"):
+        read_nsight(path, 1)
+
+
+def test_reports_have_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sqlite_of(tmp_path / "report.sqlite", devices=3)
+    monkeypatch.setattr(nsight, "MOST_KERNELS", 12)
+    whole = read_nsight(path, 1)
+    monkeypatch.setattr(nsight, "MOST_KERNELS", 11)
+    with pytest.raises(InputError, match=r"more than 11 kernels; --largest-file .* fewer steps"):
+        read_nsight(path, 1)
+    monkeypatch.setenv("PLANNER_LARGEST_FILE_BYTES", "1000")
+    assert read_nsight(path, 1) == whole
+    monkeypatch.setattr(nsight, "MOST_DEVICES", 3)
+    assert read_nsight(path, 1) == whole
+    monkeypatch.setattr(nsight, "MOST_DEVICES", 2)
+    with pytest.raises(InputError, match="of more than 2 devices"):
+        read_nsight(path, 1)
+    monkeypatch.undo()
+    with sqlite3.connect(path) as base:
+        base.execute("UPDATE StringIds SET value = printf('%11000000d', id) WHERE id = 1")
+    base.close()
+    with pytest.raises(InputError, match="a text or row that is larger than 10 MiB"):
+        read_nsight(path, 1)
 
 
 def test_wrong_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from planner.base.errors import InputError
 from planner.base.files import read_unpacked
 from planner.base.messages import one_line
 from planner.base.units import printed_number
-from planner.evidence.calibration.logs.trace import DeviceTime, Spans, device_time
+from planner.evidence.calibration.logs.trace import DeviceTime, Spans, device_time, kinds_of
 
 LARGEST_BYTES = 256 * 2**20
 """Of the unpacked text, which takes several times as much memory as it is long."""
@@ -52,7 +52,9 @@ def read_kineto(path: Path, steps: int) -> DeviceTime:
     times = np.array([(one["ts"], one["ts"] + one["dur"]) for one in kernels], dtype=float)
     times = times.reshape(-1, 2) * _US
     spans = Spans(
-        names=[str(one["name"]) for one in kernels], start_s=times[:, 0], end_s=times[:, 1]
+        kinds=kinds_of([str(one["name"]) for one in kernels]),
+        start_s=times[:, 0],
+        end_s=times[:, 1],
     )
     window = sum(float(one["dur"]) for one in marks) * _US if marks else None
     return device_time(spans, label, len(marks) or steps, window)

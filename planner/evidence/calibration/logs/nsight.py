@@ -11,23 +11,43 @@ https://docs.nvidia.com/nsight-systems/ (the schema of exports).
 
 from __future__ import annotations
 
+from array import array
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.base.arrays import IntArray
 from planner.base.errors import InputError
+from planner.base.files import LARGEST_FILE_BYTES, is_file
 from planner.base.messages import one_line
-from planner.evidence.calibration.logs.trace import DeviceTime, Spans, device_time, mean_time
-from strict_yaml.limits import larger_than, largest
+from planner.base.sqlite_files import check_whole, guarded, heeding_signals, plain_tables
+from planner.evidence.calibration.logs.trace import (
+    DeviceTime,
+    Spans,
+    device_time,
+    kinds_of,
+    mean_time,
+)
+from strict_yaml.limits import HINT, larger_than, largest, raised
+
+if TYPE_CHECKING:
+    import sqlite3
 
 LARGEST_BYTES = 2**30
-_TABLE = "CUPTI_ACTIVITY_KIND_KERNEL"
+MOST_KERNELS = 4_000_000
+"""Of a report; 32 bytes of memory each, and several times that while those of a device are used."""
+MOST_DEVICES = 1024
+"""Of a report, which is of one node."""
+_KERNELS, _NAMES = "CUPTI_ACTIVITY_KIND_KERNEL", "StringIds"
+_COLUMNS = ("deviceId", "demangledName", "start", "end")
 _QUERY = f"""
-    SELECT k.deviceId, s.value, k.start, k.end FROM {_TABLE} AS k
-    JOIN StringIds AS s ON s.id = k.demangledName
-    WHERE typeof(k.deviceId) = 'integer' AND typeof(s.value) = 'text'
-    AND typeof(k.start) = 'integer' AND typeof(k.end) = 'integer' ORDER BY k.deviceId
+    SELECT {", ".join(_COLUMNS)} FROM {_KERNELS}
+    WHERE {" AND ".join(f"typeof({name}) = 'integer'" for name in _COLUMNS)} LIMIT ?
 """
+_NAMED = f"SELECT id, value FROM {_NAMES} WHERE typeof(id) = 'integer' AND typeof(value) = 'text'"
+_FEWER = "or record fewer steps"
+_HINT = "trace with nsys profile -t cuda,nvtx, and export with nsys export --type sqlite"
 
 
 def read_nsight(path: Path, steps: int) -> DeviceTime:
@@ -42,39 +62,71 @@ def read_nsight(path: Path, steps: int) -> DeviceTime:
     """
     label = one_line(str(path))
     rows = _rows(path, label)
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    first = np.flatnonzero(np.diff(rows[:, 0])) + 1
+    if len(first) >= MOST_DEVICES:
+        raise InputError(f"{label}: has kernels of more than {MOST_DEVICES:,} devices")
     times = []
-    for device in sorted({row[0] for row in rows}):
-        mine = [row for row in rows if row[0] == device]
-        ends = np.array([row[2:] for row in mine], dtype=float) * 1e-9
-        spans = Spans(names=[row[1] for row in mine], start_s=ends[:, 0], end_s=ends[:, 1])
+    for mine in np.split(rows, first):
+        at_s = mine[:, 2:].astype(np.float64) * 1e-9
+        spans = Spans(kinds=mine[:, 1], start_s=at_s[:, 0], end_s=at_s[:, 1])
         times.append(device_time(spans, label, steps))
     return mean_time(times)
 
 
-def _rows(path: Path, label: str) -> list[tuple[int, str, int, int]]:
-    """Device, name, start and end of every kernel.
+def _rows(path: Path, label: str) -> IntArray:
+    """(n, 4) device, kind, start and end (ns) of every kernel with a name.
 
     Raises:
-        InputError: The file does not tell.
+        InputError: The file does not tell, or has too much of them.
     """
     import sqlite3  # noqa: PLC0415  (not in every build of Python)
 
     try:
+        if not is_file(path):
+            raise InputError(f"{label}: cannot be read (it is no regular file)")
         limit = largest(LARGEST_BYTES)
         if path.stat().st_size > limit:
-            raise InputError(f"{label}: {larger_than(limit)}; or record fewer steps")
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+            raise InputError(f"{label}: {larger_than(limit)}; {_FEWER}")
+        database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     except (OSError, sqlite3.Error) as error:
         raise InputError(f"{label}: cannot be read ({error})") from error
     try:
-        rows = connection.execute(_QUERY).fetchall()
+        with heeding_signals(database):
+            rows = _read(database, label)
     except sqlite3.OperationalError as error:
-        hint = "trace with nsys profile -t cuda,nvtx, and export with nsys export --type sqlite"
-        raise InputError(f"{label}: is no report with kernels ({error}); {hint}") from error
+        raise InputError(f"{label}: is no report with kernels ({error}); {_HINT}") from error
+    except sqlite3.DataError as error:
+        most = larger_than(largest(LARGEST_FILE_BYTES))
+        raise InputError(f"{label}: has a text or row that is {most}") from error
     except sqlite3.DatabaseError as error:
         raise InputError(f"{label}: is no SQLite file ({error})") from error
     finally:
-        connection.close()
-    if not rows:
+        database.close()
+    if not len(rows):
         raise InputError(f"{label}: has no kernel")
     return rows
+
+
+def _read(database: sqlite3.Connection, label: str) -> IntArray:
+    """What `_rows` gives.
+
+    Raises:
+        InputError: The file is damaged, has more than tables, or too many rows.
+    """
+    guarded(database)
+    if missing := {_KERNELS, _NAMES} - plain_tables(database, label):
+        lacks = f"no table {min(missing)}"
+        raise InputError(f"{label}: is no report with kernels ({lacks}); {_HINT}")
+    check_whole(database, label)
+    kept = array("q")
+    for row in database.execute(_QUERY, (-1 if raised() else MOST_KERNELS + 1,)):
+        kept.extend(row)
+    rows = np.frombuffer(kept, dtype=np.int64).reshape(-1, len(_COLUMNS))
+    if len(rows) > MOST_KERNELS and not raised():
+        raise InputError(f"{label}: has more than {MOST_KERNELS:,} kernels; {HINT}; {_FEWER}")
+    different, place = np.unique(rows[:, 1], return_inverse=True)
+    used = set(different.tolist())
+    kinds = {key: int(kinds_of([name])[0]) for key, name in database.execute(_NAMED) if key in used}
+    rows[:, 1] = np.array([kinds.get(key, -1) for key in different.tolist()], dtype=np.int64)[place]
+    return rows[rows[:, 1] >= 0]

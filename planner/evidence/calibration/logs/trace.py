@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray
+from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 
 COMMUNICATION, ATTENTION, GEMM, OTHER = "communication", "attention", "gemm", "other"
@@ -26,6 +26,7 @@ _KINDS = (
 )  # fmt: skip
 """Kinds of kernels by their names, the first that fits; names of cuBLAS, cuDNN, CUTLASS,
 FlashAttention, Transformer Engine, Tensile and PyTorch's own."""
+_ORDER = (COMMUNICATION, ATTENTION, GEMM, OTHER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +34,11 @@ class Spans:
     """Kernels of one device.
 
     Attributes:
-        names: n names.
+        kinds: (n,) as `kinds_of` gives them.
         start_s, end_s: (n,) seconds, from any origin.
     """
 
-    names: Sequence[str]
+    kinds: IntArray
     start_s: FloatArray
     end_s: FloatArray
 
@@ -77,6 +78,12 @@ def kind_of(name: str) -> str:
     return next((kind for kind, words in _KINDS if re.search(words, name)), OTHER)
 
 
+def kinds_of(names: Sequence[str]) -> IntArray:
+    """(n,) the kinds of n kernels as whole numbers; each different name is looked at once."""
+    by_name = {name: _ORDER.index(kind_of(name)) for name in set(names)}
+    return np.array([by_name[name] for name in names], dtype=np.int64)
+
+
 def device_time(spans: Spans, label: str, steps: int, window_s: float | None = None) -> DeviceTime:
     """The time of a step from the kernels of some steps.
 
@@ -91,11 +98,9 @@ def device_time(spans: Spans, label: str, steps: int, window_s: float | None = N
     """
     if not (spans.end_s > spans.start_s).any():
         raise InputError(f"{label}: has no kernel")
-    by_name = {name: kind_of(name) for name in set(spans.names)}
-    kinds = np.array([by_name[name] for name in spans.names])
 
     def length(*wanted: str) -> float:
-        at = np.isin(kinds, wanted)
+        at = np.isin(spans.kinds, [_ORDER.index(kind) for kind in wanted])
         return _covered_s(spans.start_s[at], spans.end_s[at]) / steps
 
     gemm, dense, compute = length(GEMM), length(GEMM, ATTENTION), length(GEMM, ATTENTION, OTHER)
