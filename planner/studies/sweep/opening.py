@@ -12,11 +12,11 @@ from pathlib import Path
 
 from planner.base.errors import InputError
 from planner.base.messages import one_line
+from planner.base.sqlite_files import guarded
 
 _APPLICATION = 0x504C5357  # "PLSW": what the file says of itself
 _FORM = 1
 _WRITER_WAITS_S, _READER_WAITS_S = 20.0, 5.0
-_LONGEST_VALUE_BYTES = 64 * 2**20
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE job (
@@ -78,8 +78,7 @@ def _connected(uri: str, path: Path, *, write: bool) -> sqlite3.Connection:
         uri, uri=True, timeout=waits_s, isolation_level=None, check_same_thread=False
     )
     try:
-        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE_BYTES)
-        database.execute("PRAGMA trusted_schema = OFF")
+        guarded(database)
         _recognise(database, one_line(str(path)), write=write)
     except BaseException:
         database.close()
