@@ -8,6 +8,7 @@ import numpy as np
 
 from enumerated.allowed import fitting, within
 from enumerated.found import Enumerated
+from enumerated.plain import Plain, no_freedom
 from enumerated.stages import MOST_PLANS, plans_of, rows_of, told
 from planner.cost.evaluate import evaluate_totals
 from planner.frameworks.framework import Target
@@ -17,16 +18,18 @@ from planner.question.request import Request
 from planner.question.resolved import Resolved, resolve
 
 
-def on_one_machine(request: Request) -> Enumerated:
+def on_one_machine(request: Request, plain: Plain = no_freedom) -> Enumerated:
     """All plans on the chips of a question."""
     resolved = resolve(request)
-    found = _all(request, resolved, resolved.runners.targets)
+    found = _all(request, resolved, resolved.runners.targets, plain)
     if not len(found.front) and resolved.runners.assumed:
-        found = _all(request, resolved, ())
+        found = _all(request, resolved, (), plain)
     return found
 
 
-def _all(request: Request, resolved: Resolved, targets: Sequence[Target]) -> Enumerated:
+def _all(
+    request: Request, resolved: Resolved, targets: Sequence[Target], plain: Plain
+) -> Enumerated:
     found, model, listed = Enumerated(request), resolved.cost, list[Plan]()
     for row in rows_of(request, model, resolved.chips):
         listed += plans_of(model, row, MOST_PLANS - len(listed))
@@ -44,5 +47,6 @@ def _all(request: Request, resolved: Resolved, targets: Sequence[Target]) -> Enu
             memory_bytes=totals.memory_bytes,
             chips=totals.chips.astype(np.float64),
         )
-        found.add(costs, within(request, [(model, resolved.chips)], costs))
+        allowed = within(request, [(model, resolved.chips)], costs)
+        found.add(costs, allowed, plain(model, plans))
     return found
