@@ -210,10 +210,15 @@ def in_every_layout(model: CostModel, plans: PlanTable) -> PlanTable:
 
 
 def add_all(
-    found: Enumerated, model: CostModel, chips: int, targets: Sequence[Target], plain: Plain
+    found: Enumerated,
+    model: CostModel,
+    chips: int,
+    targets: Sequence[Target],
+    plain: Plain,
+    part: Request | None = None,
 ) -> None:
-    """Costs every plan on so many chips at every clock."""
-    request = found.request
+    """Costs every plan on so many chips at every clock; those of a part of the question alone."""
+    request = part or found.request
     for plans in every_plan(request, model, chips, targets):
         memory = None
         for clock in model.clocks(wanted=bool(request.clocks)):
