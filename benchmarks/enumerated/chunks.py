@@ -23,18 +23,18 @@ def nearly_equal_chunks(layers: int, pp: int, v: int) -> tuple[tuple[int, ...], 
     share = max(-(-layers // pp), v)
     return tuple(
         sizes
-        for sizes in _sizes(layers, pp * v, first=True)
+        for sizes in every_chunks(layers, pp * v)
         if any(_is_nearly_equal(sizes, layers, pp, n) for n in range(share, share + 3))
     )
 
 
-def _sizes(layers: int, chunks: int, *, first: bool) -> Iterator[tuple[int, ...]]:
-    """None is empty but the first and the last."""
+def every_chunks(layers: int, chunks: int, *, first: bool = True) -> Iterator[tuple[int, ...]]:
+    """All layers of chunks of which none is empty but the first and the last."""
     if chunks == 1:
         yield (layers,)
         return
     for size in range(0 if first else 1, layers + 1):
-        for rest in _sizes(layers - size, chunks - 1, first=False):
+        for rest in every_chunks(layers - size, chunks - 1, first=False):
             yield (size, *rest)
 
 

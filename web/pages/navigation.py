@@ -85,6 +85,8 @@ TREE: Tree = [
             {"Other search engines": "uneven/side_by_side.md"},
             {"Uneven stages in figures": "uneven/performance.md"},
             {"What more freedom gains": "uneven/freedoms.md"},
+            {"Freedoms in small questions": "uneven/freedoms/small.md"},
+            {"Stages that differ more": "uneven/freedoms/stages.md"},
         ]},
         {"The accuracy": [
             {"In short": "accuracy.md"}, {"Step time": "accuracy/step-time.md"},
