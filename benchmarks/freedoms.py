@@ -34,8 +34,11 @@ from freedoms_of_stages import (
     PIPELINES,
     POOLED,
     POOLS,
+    SMALL_POOLS,
     STAGES,
+    TWO_POOLS,
     EveryChunk,
+    EveryTp,
     PooledJob,
     SearchesOfPools,
     SmallPipeline,
@@ -232,7 +235,7 @@ SHARDING = (
     ),
 )
 Job = BenchmarkJob | PooledJob | SmallPipeline
-AllSearches = Searches | SearchesOfPools | EveryChunk
+AllSearches = Searches | SearchesOfPools | EveryChunk | EveryTp
 PARTS: dict[str, tuple[tuple[Freedom, ...], Sequence[Job]]] = {
     "freedoms": (ROWS, FREEDOMS),
     "sharding": (SHARDING, FREEDOMS),
@@ -242,6 +245,7 @@ PARTS: dict[str, tuple[tuple[Freedom, ...], Sequence[Job]]] = {
     "stages": (STAGES, FREEDOMS),
     "chunks": (CHUNKS, PIPELINES),
     "pools": (POOLS, POOLED),
+    "two-pools": (SMALL_POOLS, TWO_POOLS),
 }
 
 
@@ -312,7 +316,10 @@ def part(name: str, options: argparse.Namespace) -> list[Table]:
     freedoms, every = PARTS[name]
     jobs = [job for job in every if options.job is None or options.job in job.title]
     few = QUICK if every in (FREEDOMS, EXPERTS) else every[:1]
-    found = _searches(few if options.quick else jobs, options.seconds)
+    chosen = few if options.quick else jobs
+    if freedoms is SMALL_POOLS:
+        return measured(freedoms, [EveryTp.of(job) for job in chosen])
+    found = _searches(chosen, options.seconds)
     return measured(freedoms, found) if found else []
 
 

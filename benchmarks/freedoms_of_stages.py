@@ -10,8 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from math import inf, nan
 
+import numpy as np
 from enumerated.chunks import every_chunks, nearly_equal_chunks
 from enumerated.drawing import of_few_layers
 from freedom_searches import Freedom, Once, Searches, least, uneven_s
@@ -19,8 +21,11 @@ from jobs import BenchmarkJob
 from relaxations import never_waiting, other_tp_of_kinds_s, other_tp_of_pools_s
 
 from planner.answers.evaluation import limits_of, options_of
+from planner.base.arrays import IntArray
+from planner.cost.pools.evaluate import evaluated_on, joined_stages
+from planner.cost.pools.pools import Pool
 from planner.cost.timeline.timeline import timeline_of
-from planner.plan import Plan, Stage
+from planner.plan import Plan, PlanTable, Stage
 from planner.question.pools import ResolvedPools, resolve_pools
 from planner.question.request import ARGUMENTS, request_from
 from planner.schedules import schedule_of
@@ -28,6 +33,9 @@ from planner.search.pools.pools import best_on_pools
 from solvers.solution import Status
 
 _H100, _A100, _H200 = "dgx-h100-ndr", "dgx-a100-80-hdr", "dgx-h200-ndr"
+_L40S = "l40s-pcie"
+_MOST_S = 15.0
+"""Of the search of pipelines that never wait, of which thousands are as fast: the bound is soon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +46,7 @@ class PooledJob:
         model: Name in the database.
         pools: Clusters, with the chips of each.
         sequences, seq_len: Of a step.
+        layers: Of the model, if it has fewer; None: all.
     """
 
     model: str
@@ -45,10 +54,14 @@ class PooledJob:
     sequences: int
     seq_len: int
 
+    layers: int | None = None
+
     @property
     def title(self) -> str:
         """Model and pools."""
-        return f"{self.model} @ {' + '.join(f'{n} {name}' for name, n in self.pools.items())}"
+        pools = " + ".join(f"{chips} {name}" for name, chips in self.pools.items())
+        few = f" of {self.layers} layers" if self.layers else ""
+        return f"{self.model}{few} @ {pools}"
 
 
 @dataclass(slots=True)
@@ -63,7 +76,7 @@ class SearchesOfPools(Once):
     def of(job: PooledJob, most_s: float) -> SearchesOfPools:
         """What `planner solve --pools` reads of a job."""
         asked = {
-            "model": job.model,
+            "model": of_few_layers(job.model, job.layers) if job.layers else job.model,
             "pools": ",".join(f"{name}={chips}" for name, chips in job.pools.items()),
             "batch_tokens": job.sequences * job.seq_len,
             "seq_len": job.seq_len,
@@ -166,8 +179,65 @@ class EveryChunk(Once):
         )
 
 
-def _chunk(layers: int) -> Stage:
-    return Stage(layers=layers, recompute="none", sharding="ddp", clock=1.0)
+def _chunk(layers: int, plan: Plan | None = None) -> Stage:
+    sharding = "ddp" if plan is None else plan.sharding
+    return Stage(layers=layers, recompute="none", sharding=sharding, clock=1.0)
+
+
+@dataclass(slots=True)
+class EveryTp(Once):
+    """Two pools, a stage each: all tp and numbers of layers of both, costed one by one.
+
+    Chips keep all that they are given, messages are those of the first stage, and as many sequences
+    make a micro-batch on both.
+    """
+
+    title: str
+    pools: tuple[Pool, ...]
+
+    @staticmethod
+    def of(job: PooledJob) -> EveryTp:
+        """Of the job, which is small."""
+        return EveryTp(title=job.title, pools=SearchesOfPools.of(job, inf).resolved.pools)
+
+    def one(self) -> float:
+        """Of plans with one tp on both."""
+        return self.once("one tp", lambda: self._fastest(alike=True))
+
+    def each(self) -> float:
+        """Of all plans."""
+        return self.once("a tp of each", lambda: self._fastest(alike=False))
+
+    def _fastest(self, *, alike: bool) -> float:
+        chips, batch = self.pools[0].chips, self.pools[0].model.job.global_batch
+        degrees = [tp for tp in (1, 2, 4, 8) if chips % tp == 0]
+        sizes = [chips // tp * size for tp in degrees for size in (1, 2, 4, 8)]
+        found = []
+        for at_once in {size for size in sizes if batch % size == 0}:
+            able = [tp for tp in degrees if at_once % (chips // tp) == 0]
+            for pair in product(able, able):
+                if pair[0] == pair[1] or not alike:
+                    for owner in ((0, 1), (1, 0)):
+                        found.append(self._least_s(np.array(owner), pair, at_once))
+        return min(found)
+
+    def _least_s(self, owner: IntArray, degrees: tuple[int, ...], at_once: int) -> float:
+        """Of all numbers of layers, with some tp on each pool."""
+        layers = self.pools[0].model.job.model.layers
+        each = []
+        for pool, tp in zip(self.pools, degrees, strict=True):
+            dp = pool.chips // tp
+            plan = Plan(
+                tp=tp, dp=dp, pp=2, micro_batch=at_once // dp, sequence_parallel=tp > 1,
+                sharding="zero1" if dp > 1 else "ddp",
+            )  # fmt: skip
+            listed = [
+                replace(plan, stages=(_chunk(first, plan), _chunk(layers - first, plan)))
+                for first in range(layers + 1)
+            ]
+            each.append(evaluated_on(pool, PlanTable.from_plans(listed), 1))
+        whole = joined_stages(self.pools, owner, tuple(each))
+        return float(whole.step.time[:, 0].min())
 
 
 def any_chunks(of: Searches) -> float:
@@ -177,7 +247,7 @@ def any_chunks(of: Searches) -> float:
         return of.today()
 
     def search() -> float:
-        with never_waiting(of.asked) as relaxed:
+        with never_waiting(replace(of.asked, most_s=min(of.asked.most_s, _MOST_S))) as relaxed:
             return uneven_s(relaxed, bound=True)
 
     return least(of.today(), of.once("uneven, interleaved without waiting", search))
@@ -230,7 +300,7 @@ POOLS = (
 
 
 def _pooled(model: str, sequences: int, seq_len: int, **chips: int) -> PooledJob:
-    names = {"h100": _H100, "a100": _A100, "h200": _H200}
+    names = {"h100": _H100, "a100": _A100, "h200": _H200, "l40s": _L40S}
     pools = {names[name]: count for name, count in chips.items()}
     return PooledJob(model=model, pools=pools, sequences=sequences, seq_len=seq_len)
 
@@ -244,8 +314,17 @@ POOLED = (
     _pooled("gpt3-175b", 512, 2048, h100=128, a100=128),
     _pooled("qwen3-32b", 256, 4096, h100=32, a100=32),
     _pooled("gemma2-27b", 256, 8192, h200=32, a100=64),
-    _pooled("mixtral-8x7b", 256, 4096, h100=32, a100=32),
-    _pooled("llama3.1-405b", 512, 8192, h100=256, h200=256),
+    _pooled("llama3-8b", 256, 4096, h200=16, a100=32),
+    _pooled("llama2-70b", 256, 4096, h100=32, a100=32),
+)
+SMALL_POOLS = (
+    Freedom(
+        name="a tp of each of two pools, all costed one by one",
+        today="in with one tp",
+        told="none",
+        before=EveryTp.one,
+        after=EveryTp.each,
+    ),
 )
 CHUNKS = (
     Freedom(
@@ -260,4 +339,9 @@ PIPELINES = tuple(
     SmallPipeline(model=model, layers=layers, pp=pp, v=v, sequences=2 * pp)
     for model in ("llama3-8b", "llama3-70b", "llama3.1-405b", "gpt3-175b", "gemma2-27b")
     for layers, pp, v in ((8, 2, 2), (9, 3, 2))
+)
+TWO_POOLS = tuple(
+    replace(_pooled(model, 64, 4096, **chips), layers=8)
+    for model in ("llama3-8b", "llama3-70b", "llama3.1-405b", "gpt3-175b", "gemma2-27b")
+    for chips in ({"h100": 8, "a100": 8}, {"h100": 8, "l40s": 8})
 )
