@@ -46,6 +46,7 @@ from campaigns import (
     running,
     same,
     security,
+    signals,
     surroundings,
 )
 from measuring import Report, Table
@@ -112,7 +113,7 @@ def _signals(count: int, seed: int, told: Told) -> Table:
     return Table(
         title=f"Commands ended at a random moment by SIGINT, SIGTERM and SIGKILL in turn, {count} "
         f"times each (seed {seed}), with old files in the place of new ones",
-        rows=_rows(faults.signalled(count, seed, told), "command"),
+        rows=_rows(signals.signalled(count, seed, told), "command"),
     )
 
 

@@ -234,7 +234,8 @@ def _as_shipped(name: str) -> str:
 def unknown_name(name: str, others: tuple[str, ...] = ()) -> HardwareError:
     """What is said about a name that no cluster and no chip has, nor one of `others`."""
     hint = nearest(name, (*list_clusters(), *list_chips()), others) or (
-        f"; clusters: {', '.join(list_clusters())}; chips: {', '.join(list_chips())}"
+        f" ({len(list_clusters())} clusters and {len(list_chips())} chips are shipped, see "
+        "planner hardware list; a file of your own ends in .yaml)"
     )
     return HardwareError(f"hardware: unknown name {name!r}{hint}")
 

@@ -67,7 +67,10 @@ def mistakes_message(text: YamlText, mistakes: Sequence[tuple[str, str]]) -> str
     """
     unknown = [at for at, (_, what) in enumerate(mistakes) if what.startswith(UNKNOWN)]
     unsaid = set(unknown[MOST_UNKNOWN:])
-    said = [one for at, one in enumerate(mistakes) if at not in unsaid][:MOST_MISTAKES]
+    said = [one for at, one in enumerate(mistakes) if at not in unsaid]
+    if unsaid:  # so many that others would not be said beside them
+        said.sort(key=lambda one: not one[1].startswith(UNKNOWN))
+    said = said[:MOST_MISTAKES]
     lines = [
         f"{text.at(path)}: {path}: {what}" if path else f"{text}: {what}" for path, what in said
     ]

@@ -187,8 +187,8 @@ def _unknown(word: str) -> str:
     near = held if len(held) >= 3 else list(dict.fromkeys([*held, *similar]))[:3]
     hint = f"; the nearest names are {', '.join(near)}" if near else ""
     return (
-        f"unknown model {word!r}{hint} ({len(shipped_names())} models are shipped; "
-        "a file of your own ends in .yaml)"
+        f"unknown model {word!r}{hint} ({len(shipped_names())} models are shipped, see "
+        "planner models list; a file of your own ends in .yaml)"
     )
 
 

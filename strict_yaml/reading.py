@@ -2,11 +2,13 @@
 
 Refused are aliases and deep nesting (a small file can make them large), tags and merge keys (they
 change what a value is), keys that occur twice or are no text, a second document, `%YAML 1.1`,
-numbers of very many digits, and halves of characters. The time is proportional to the size.
+numbers of very many digits, more values than a second reads, and halves of characters. The time is
+proportional to the size.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -19,11 +21,13 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import Reader, ReaderError
 
 from strict_yaml.errors import Mistake, YamlError
-from strict_yaml.limits import larger_than, largest
+from strict_yaml.json_text import json_data, json_lines
+from strict_yaml.limits import HINT, larger_than, largest, raised
 from strict_yaml.scalars import CoreResolver
 
 MAX_BYTES = 10 * 2**20
 MAX_DEPTH = 40
+MAX_VALUES = 16_000  # and keys, which take a second; any number where larger files are allowed
 MAX_DIGITS = 640  # of a number; Python reads so many whatever its settings
 _MOST = 20  # mistakes that are listed
 _LONGEST = 200  # characters of a mistake
@@ -40,12 +44,12 @@ class _Clean(NamedTuple):
     Attributes:
         data: The data of its document; None where it is empty.
         depth: How deep they are nested.
-        lines: Where values and keys begin, in the order of the text.
+        lines: Where values and keys begin, in the order of the text; None: of JSON, not known yet.
     """
 
     data: Any
     depth: int
-    lines: list[int]
+    lines: list[int] | None
 
 
 _last: dict[str, _Clean] = {}
@@ -66,7 +70,8 @@ def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = M
     kept = _last.get(text)
     if kept is not None and kept.depth <= max_depth:
         return deepcopy(kept.data)
-    found = _read(text, max_depth)
+    most = math.inf if raised() else MAX_VALUES
+    found = _of_json(text, max_depth) or _read(text, max_depth, most)
     if len(text) <= _SHORT:
         _last.clear()
         _last[text] = found._replace(data=deepcopy(found.data))
@@ -79,15 +84,24 @@ def read_with_lines(content: bytes | str) -> tuple[Any, list[int]]:
     The data are not to be changed.
     """
     text = content if isinstance(content, str) else _decoded(content)
-    if text not in _last:
-        found = _read(text, max_depth=len(text))
-        _last.clear()
-        _last[text] = found
-    return _last[text].data, _last[text].lines
+    kept = _last.get(text) or _of_json(text, len(text)) or _read(text, max_depth=len(text))
+    if kept.lines is None:
+        kept = kept._replace(lines=json_lines(text))
+    _last.clear()
+    _last[text] = kept
+    return kept.data, kept.lines or []
 
 
-def _read(text: str, max_depth: int) -> _Clean:
-    builder = _Builder(text, max_depth)
+def _of_json(text: str, max_depth: int) -> _Clean | None:
+    """What a text of JSON holds; None: it is none, or is deeper than it may be."""
+    found = json_data(text)
+    if found is None or found[1] > max_depth:
+        return None
+    return _Clean(found[0], found[1], None)
+
+
+def _read(text: str, max_depth: int, max_values: float = math.inf) -> _Clean:
+    builder = _Builder(text, max_depth, max_values)
     data = builder.document()
     if builder.mistakes:
         raise YamlError(builder.mistakes)
@@ -177,7 +191,7 @@ def _number_of_digits(number: str) -> int:
 class _Builder:
     """Data from events, and the mistakes that need not end the reading."""
 
-    def __init__(self, text: str, max_depth: int) -> None:
+    def __init__(self, text: str, max_depth: int, max_values: float) -> None:
         self.mistakes: list[Mistake] = []
         self.deepest = 0
         self.lines: list[int] = []
@@ -185,6 +199,7 @@ class _Builder:
         self._yaml = _parser()
         self._events = _events_of(text, self._yaml)
         self._max_depth = max_depth
+        self._max_values = max_values
 
     def document(self) -> Any:
         """The data of the only document.
@@ -216,6 +231,8 @@ class _Builder:
 
     def _value(self, event: Any, depth: int) -> Any:
         self.lines.append(_line_of(event))
+        if len(self.lines) > self._max_values:
+            _refuse(_line_of(event), f"more than {self._max_values:,} keys and values; {HINT}")
         if isinstance(event, ev.AliasEvent):
             _refuse(_line_of(event), "YAML aliases (*name) are not used here")
         if event.tag is not None:

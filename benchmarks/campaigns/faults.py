@@ -1,8 +1,8 @@
-"""Faults: each call of the system by which a command writes fails in turn, and signals come.
+"""Faults: each call of the system by which a command writes fails in turn.
 
 Within this process a fault takes the place of the k-th call of open, write, close, fsync, chmod or
-rename, or comes as soon as the call has returned, for every k. In processes of their own commands
-get signals at random moments. Surroundings that are not as usual are in `campaigns.surroundings`.
+rename, or comes as soon as the call has returned, for every k. Signals at random moments are in
+`campaigns.signals`, surroundings that are not as usual in `campaigns.surroundings`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,8 @@ import importlib.util
 import io
 import itertools
 import os
-import random
 import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -183,7 +179,8 @@ class Injection:
 
         def replaced(source: Any, target: Any) -> None:
             found = os.stat(source)
-            if self._kept.get(found.st_ino) != _written(found):
+            mine = Path(target).is_relative_to(self.within)  # caches are sealed, and made anew
+            if mine and self._kept.get(found.st_ino) != _written(found):
                 self.unsafe.append(f"{Path(target).name} is renamed before it is kept by fsync")
             real(source, target)
 
@@ -204,8 +201,9 @@ class Injection:
             for name in _CALLS:
                 real = noted.get(name, getattr(os, name))
                 stack.enter_context(mock.patch(f"os.{name}", self.around(name, real)))
+            opened = self._opened(io.open)
             for name in ("io.open", "builtins.open"):  # `Path.open` and `os.fdopen` call the first
-                stack.enter_context(mock.patch(name, self._opened(io.open)))
+                stack.enter_context(mock.patch(name, opened))
             for writer, name in _writers_of_arrow():
                 call = self.around(name.partition("_")[0], getattr(writer, name))
                 stack.enter_context(
@@ -264,7 +262,7 @@ def _of_command(
         for error, after in FAULTS:
             for at in itertools.count():
                 place.cleared(words, old=old)
-                one = Injection(within=place.out, at=at, error=error, after=after)
+                one = Injection(within=place.out, at=at, error=_anew(error), after=after)
                 with one.installed():
                     found = run(*place.words(words))
                 if at >= len(one.calls):  # it came to its end before
@@ -275,6 +273,11 @@ def _of_command(
                     told(f"{name}: {one.calls[at]} {at} {error!r} {after=}: {wrong}")
             count.calls += at if error is FAULTS[0][0] else 0
     return count
+
+
+def _anew(error: BaseException) -> BaseException:
+    """Such an error that was never raised; one that was keeps where, each time."""
+    return type(error)(*error.args)
 
 
 def _wrong(
@@ -313,88 +316,3 @@ def halved(
     if gone:
         return f"{gone[0]} is gone"
     return f"{new[0]} is new and {old[0]} is not" if together and new and old else ""
-
-
-PROGRAM = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-
-
-@dataclass(slots=True)
-class Ended:
-    """How one command fared that was ended.
-
-    Attributes:
-        tried: Signals.
-        ended: Of these, those that came before the command was done.
-        new: Files that were whole and new afterwards; all others were the old ones.
-        left: Temporary files after SIGKILL, which nothing can take away.
-        faults: What should not be.
-    """
-
-    tried: int = 0
-    ended: int = 0
-    new: int = 0
-    left: int = 0
-    faults: int = 0
-
-
-def signalled(times: int, seed: int, told: Callable[[str], None]) -> Iterator[tuple[str, Ended]]:
-    """Each command in processes of its own, ended so many times at a random moment of its life."""
-    chance = random.Random(seed)
-    with tempfile.TemporaryDirectory() as name:
-        place = Place(Path(name))
-        for command, words in WRITES.items():
-            started = time.perf_counter()
-            place.cleared(words, old=True)
-            _signalled(place, words)
-            life_s, whole, count = time.perf_counter() - started, place.files(), Ended()
-            for at in range(times):
-                place.cleared(words, old=True)
-                before, number = place.files(), SIGNALS[at % len(SIGNALS)]
-                after_s = chance.uniform(0, life_s)
-                code, said = _signalled(place, words, number, after_s)
-                found = place.files()
-                count.tried += 1
-                count.ended += code != 0
-                count.new += sum(found[one] != before.get(one) for one in found if one in whole)
-                left = [one for one in found if Path(one).name.startswith(".planner-")]
-                count.left += len(left) if number == signal.SIGKILL else 0
-                if wrong := _wrong_after(number, code, said, found, before, whole):
-                    count.faults += 1
-                    told(f"{number.name} {command} after {after_s:.2f} s: {wrong}")
-            yield command, count
-
-
-def _signalled(
-    place: Place, words: Sequence[str], number: signal.Signals | None = None, after_s: float = 0.0
-) -> tuple[int, str]:
-    """Exit code and standard error of a command that gets a signal after some seconds."""
-    process = subprocess.Popen(
-        [*PROGRAM, *place.words(words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
-    if number is not None:
-        time.sleep(after_s)
-        process.send_signal(number)
-    _, said = process.communicate(timeout=300)
-    return process.returncode, said
-
-
-def _wrong_after(
-    number: signal.Signals, code: int, said: str, files: Mapping[str, bytes],
-    before: Mapping[str, bytes], whole: Mapping[str, bytes],
-) -> str:  # fmt: skip
-    """What is not as it should be after a signal; empty: all is.
-
-    Before the program has begun, Python ends by the signal, with a traceback of its own.
-    """
-    early = number == signal.SIGINT and code == -number and "entry.py" not in said
-    ends = (0, -number) if number == signal.SIGKILL else (0, 128 + number, -number)
-    if code not in ends or ("Traceback" in said and not early):
-        return f"exit code {code}, {said[-300:]!r}"
-    killed = number == signal.SIGKILL  # nothing can put in order what it leaves
-    kept = {
-        name: content for name, content in files.items()
-        if not (killed and Path(name).name.startswith(".planner-"))
-    }  # fmt: skip
-    return halved(kept, before, whole, together=not killed)

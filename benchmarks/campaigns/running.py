@@ -27,7 +27,7 @@ from planner.cli.main import _ended as said_of
 from planner.cli.main import main
 
 ANSWERED = (ExitCode.OK, ExitCode.CHECK_FAILED, ExitCode.INFEASIBLE, ExitCode.TIME_LIMIT)
-MOST_LINES, LONGEST_LINE = 41, 2000
+MOST_LINES, LONGEST_LINE = 11, 820
 CPU_S, MEMORY_BYTES = 2.0, 500e6
 COMMAND_CPU_S = 30.0
 """Of a command that works something out, where an input may take `CPU_S`."""

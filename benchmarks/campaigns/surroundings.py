@@ -14,7 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from campaigns.faults import PROGRAM, WRITES, Count, Place, halved
+from campaigns.faults import WRITES, Count, Place, halved
+from campaigns.signals import PROGRAM
 
 COMMANDS = ("solve", "models import", "rack topology")
 _DROP_OF_BOUNDING_SET, _WRITES_ANYWHERE = 24, 1

@@ -16,7 +16,7 @@ import numpy as np
 from enumerated.allowed import Bools, divisors, wanted
 from enumerated.chunks import dealt_out, nearly_equal_chunks
 from enumerated.found import TooManyError
-from enumerated.uniform import in_every_order, meshes, table_of
+from enumerated.uniform import in_every_order, meshes, table_of, whole_layers
 from planner.cost.context import CostModel
 from planner.frameworks.framework import Target
 from planner.frameworks.rules import applicable, judged_for
@@ -66,7 +66,7 @@ def rows_of(request: Request, model: CostModel, chips: int) -> Iterator[Row]:
     plans = plans.take(np.flatnonzero(np.all(held, axis=0)))
     clocks = tuple(model.clocks(wanted=bool(request.clocks)).tolist())
     shardings = _choices(request, model, plans, rules, "sharding", range(len(SHARDINGS)))
-    recomputes = _choices(request, model, plans, rules, "recompute", [0, 1, 2])
+    recomputes = _choices(request, model, plans, rules, "recompute", whole_layers(request, model))
     for at in range(len(plans)):
         names = tuple(SHARDINGS[code] for code, good in shardings.items() if good[at])
         codes = tuple(code for code, good in recomputes.items() if good[at])

@@ -23,9 +23,11 @@ from planner.frameworks.rules import unbroken
 from planner.objectives import Costs
 from planner.plan import (
     DEFAULT_ORDER,
+    NO_RECOMPUTE,
     ORDERS,
     RECOMPUTATIONS,
     RECOMPUTES,
+    SELECTIVE,
     SHARDINGS,
     SPLITS,
     PlanTable,
@@ -89,8 +91,16 @@ def _choices(request: Request, model: CostModel, mesh: Row) -> list[Row]:
     modes = wanted(request, "cp_mode", [0, 1]) if cp > 1 else [0]
     shardings = wanted(request, "sharding", range(len(SHARDINGS)))
     masks = range(8) if request.offload else [0]
-    recomputes = wanted(request, "recompute", [0, 1, 2, *_sets_of_modules(request, model)])
+    sets = wanted(request, "recompute", _sets_of_modules(request, model))
+    recomputes = [*whole_layers(request, model), *sets]
     return list(product(shardings, spread, modes, recomputes, masks))
+
+
+def whole_layers(request: Request, model: CostModel) -> list[int]:
+    """Codes of recomputations of whole layers; one that drops nothing only where none is fixed."""
+    found = wanted(request, "recompute", range(3))
+    stored = not model.assumptions.fused_attention or model.framework.selective != "core-attention"
+    return [code for code in found if code != SELECTIVE or stored or NO_RECOMPUTE not in found]
 
 
 def _sets_of_modules(request: Request, model: CostModel) -> list[int]:

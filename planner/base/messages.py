@@ -18,7 +18,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LONGEST_NUMBER = 640  # digits; Python reads so many whatever its settings
-MOST_MISTAKES = 10  # of one file that are said
+MOST_MISTAKES = 10  # that are said at once
 MOST_UNKNOWN = 3  # of the fields of one file that nothing knows
 _LONGEST = 60
 _MOST = 4
@@ -26,7 +26,8 @@ _DEEPEST = 2
 _BITS = 256
 _WHOLE = 1e15
 _LONG_WORD = re.compile(r"\S{300,}")
-_LONGEST_LINE = 1500
+_LONGEST_LINE = 800
+_REST = re.compile(r"(?:.*: )?and (?:([0-9,]{1,12}) )?more(?: [a-z ]{1,40})?")
 
 
 def shown(value: object, depth: int = 0) -> str:
@@ -106,16 +107,23 @@ def first_lines(lines: Sequence[str], most: int = MOST_MISTAKES, unread: int = 0
     """The first lines, and how many mistakes there are beside them.
 
     Args:
-        lines: One per mistake.
+        lines: One per mistake; the last may say already how many there are beside it.
         most: Lines that are kept.
         unread: Further mistakes, for which there are no lines.
 
     >>> first_lines(["a", "b", "c"], most=2)
     ['a', 'b', 'and 1 more mistake']
+    >>> first_lines(["a", "b", "c", "and 7 more mistakes"], most=2)
+    ['a', 'b', 'and 8 more mistakes']
     """
-    more = max(len(lines) - most, 0) + unread
+    kept, left = list(lines[:most]), list(lines[most:])
+    if left and (told := _REST.fullmatch(left[-1])):
+        if len(left) == 1 and not unread:
+            return list(lines)
+        unread += int((told[1] or "1").replace(",", "")) - 1
+    more = len(left) + unread
     rest = [f"and {more:,} more mistake{'s' * (more > 1)}"] if more else []
-    return [*lines[:most], *rest]
+    return [*kept, *rest]
 
 
 def _escaped(char: str) -> str:

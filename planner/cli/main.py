@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from planner.base.errors import ExitCode, InputError, PlannerError, UnfinishedError
 from planner.base.log import INFO, log
-from planner.base.messages import clipped, first_lines, printable, shortened
+from planner.base.messages import MOST_MISTAKES, clipped, first_lines, printable, shortened
 from planner.base.version import __version__
 from planner.cli.completing import INSTRUCTION, answer_shell
 from planner.cli.groups import group_of
@@ -29,7 +29,7 @@ from strict_yaml.limits import VARIABLE
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
 _UsageError: type[Any] = typer.BadParameter.__bases__[0]
-_MOST_LINES = 40  # of mistakes, whatever found them
+_MOST_LINES = 40  # that say why there is no answer
 
 app = typer.Typer(
     name="planner",
@@ -157,7 +157,8 @@ def _ended(error: PlannerError | KeyboardInterrupt) -> int:
     if isinstance(error, KeyboardInterrupt) or (heard() and not isinstance(error, UnfinishedError)):
         _say("interrupted")
         return ExitCode.INTERRUPTED
-    lines = first_lines(str(error).split("\n"), _MOST_LINES)
+    most = MOST_MISTAKES if isinstance(error, InputError) else _MOST_LINES
+    lines = first_lines(str(error).split("\n"), most)
     _say(*(f"error: {clipped(shortened(printable(line)))}" for line in lines))
     return error.exit_code
 

@@ -22,6 +22,8 @@ TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy", "left
 COMMENT = "# "
 """What a line of a file begins with that is no row."""
 NOT_USED = "is not used"
+LONGEST_CELL = 4_000
+"""Characters; rules look for words in some cells, in time that grows faster than these do."""
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -97,8 +99,11 @@ def _numbered(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
 
 def _line(number: int, columns: Sequence[str], cells: Sequence[str]) -> Line:
     problem = ""
+    longest = max(map(len, cells))
     if len(cells) != len(columns):
         problem = f"has {plural(len(cells), 'cell')}; the header has {len(columns)}"
+    elif longest > LONGEST_CELL:
+        problem = f"has a cell of {longest:,} characters; at most {LONGEST_CELL:,} are read"
     pairs = zip(columns, cells, strict=False)
     return Line(number=number, cells={name: cell.strip() for name, cell in pairs}, problem=problem)
 

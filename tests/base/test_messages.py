@@ -121,6 +121,18 @@ def test_the_first_lines_say_how_many_more_there_are() -> None:
     assert first_lines(["a"], most=2, unread=1200) == ["a", "and 1,200 more mistakes"]
 
 
+@each(("last", "said"), [
+    ("and 7 more mistakes", "and 8 more mistakes"),
+    ("graph: a.csv: and 1,997 more faults", "and 1,998 more mistakes"),
+    ("and more", "and 2 more mistakes"),
+    ("and more of it", "and 2 more mistakes"),
+    ("d", "and 2 more mistakes"),
+])  # fmt: skip
+def test_what_is_counted_already_is_counted_once(last: str, said: str) -> None:
+    assert first_lines(["a", "b", "c", last], most=2) == ["a", "b", said]
+    assert first_lines(["a", "b", last], most=2)[2] in (last, "and 1 more mistake")
+
+
 def test_what_is_needed_is_there_or_all_mistakes_are_raised() -> None:
     tried = Attempts(Origin(dashes=True), {"seq_len"})
     assert tried.needed(tried.attempt(int, "7")) == 7

@@ -16,6 +16,7 @@ from support.cases import each
 
 from cli.command import planner, refused
 from planner.base.files import write_all
+from planner.evidence.csvfile import parse
 from planner.evidence.training_logs.readers import read_log
 from planner.frameworks.reading.texts import with_scripts
 from strict_yaml.reading import load as load_yaml
@@ -182,8 +183,59 @@ def test_a_cell_longer_than_a_reader_of_csv_takes(
     name: str, command: tuple[str, ...], tmp_path: Path
 ) -> None:
     path = tmp_path / name
-    path.write_text(f"m,n,k,dtype,seconds\n1,1,1,{'x' * 140_000},1\n", encoding="utf-8")
-    assert len(refused(*command, path)) <= 3
+    for length in (4_001, 140_000):
+        path.write_text(f"m,n,k,dtype,seconds\n1,1,1,{'x' * length},1\n", encoding="utf-8")
+        assert len(refused(*command, path)) <= 3
+
+
+def test_a_cell_that_rules_look_through_is_no_page() -> None:
+    """Rules look for `A.*B` in the cells of a run, which takes long where A comes very often."""
+    for length, problem in ((4_000, ""), (4_001, "a cell of 4,001 characters; at most 4,000")):
+        ((line,),) = (parse(f"id,source\n1,{'x' * length}\n", "r.csv")[1],)
+        assert problem in line.problem if problem else not line.problem
+
+
+def test_a_name_is_never_part_of_a_command(tmp_path: Path) -> None:
+    """What is offered for copying once held the words of a file as they stood in it."""
+    path = tmp_path / "a$(touch b).db"
+    shutil.copy(FORMATS / "store-1.db", path)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE meta SET value = 'x.yaml; touch c' WHERE name = 'file'")
+        database.execute("DELETE FROM result")
+    database.close()
+    said = " ".join(planner("sweep", "status", path).out.split())
+    assert f"planner sweep run 'x.yaml; touch c' -o '{path}'" in said
+    plan = tmp_path / "p;touch d.yaml"
+    asked = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", 1)
+    assert planner("solve", *asked, "-o", plan).code == 0
+    assert "planner evaluate 'p;touch d.yaml'" in plan.read_text(encoding="utf-8")
+    answer = tmp_path / "a;touch e"
+    shutil.copy(PLAN, answer)
+    assert f"planner evaluate '{answer}' --plot" in refused("report", answer)[0]
+
+
+@each("calls", [1, 2, 3])
+@each("error", [KeyboardInterrupt, SystemExit])
+def test_a_signal_during_the_last_clean_up_leaves_nothing(
+    calls: int, error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, left = os.unlink, [calls]
+
+    def unlink(path: str) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise error
+        real(path)
+
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        path.write_text("old", encoding="utf-8")
+    monkeypatch.setattr(os, "unlink", unlink)
+    with pytest.raises(error):
+        write_all(dict.fromkeys(paths, "new"))
+    monkeypatch.undo()
+    assert sorted(tmp_path.iterdir()) == paths
+    assert len({path.read_text(encoding="utf-8") for path in paths}) == 1
 
 
 @each("model", ["gpt3-125m", "llama3-8b", "gemma-2b"])
@@ -277,7 +329,7 @@ def test_numbers_that_are_longer_than_python_reads(tmp_path: Path) -> None:
     log = tmp_path / "failures.csv"
     log.write_text(f"start,end,chips,cause\n0,10,{digits},hardware\n", encoding="utf-8")
     (line,) = refused("calibrate", "--failures", log, "-o", tmp_path / "site.yaml")
-    assert "is not a whole number from 1 up" in line
+    assert "a cell of 5,000 characters" in line
     nccl = tmp_path / "log.txt"
     text = (FILES / "all_reduce_perf.txt").read_text(encoding="utf-8")
     nccl.write_text(re.sub(r"(?m)^(\s+)1048576\b", rf"\g<1>{digits}", text), encoding="utf-8")
@@ -306,3 +358,24 @@ def test_a_model_of_nanotron_without_heads(tmp_path: Path) -> None:
     path.write_text(re.sub(r"(num_attention_heads: )\d+", r"\g<1>0", text), encoding="utf-8")
     (line,) = refused("evaluate", "--from", "nanotron", path, "--hardware", "h100-sxm5-80")
     assert "no model of the database has" in line
+
+
+TWICE = "hardware: cpu\n" + "remat: |\n  full\n" * 20
+OTHER = "".join(f"GPU[{at}]\t\t: Card Series: \t\t{'MI ' * 500}{at}\n" for at in range(4))
+
+
+@each(("name", "text", "command"), [
+    ("maxtext.yml", TWICE, ("evaluate", "--from", "maxtext", "FILE", "--hardware", "tpu-v5p")),
+    ("job.yaml", "model: x\n" + "chips: 8\n" * 30, ("solve", "FILE")),
+    ("smi.txt", OTHER, ("hardware", "detect", "--from", "FILE")),
+    ("chip.yaml", "name: zzzz\n", ("solve", "--model", "llama2-13b", "--hardware", "zzzz")),
+])  # fmt: skip
+def test_a_refusal_fits_a_few_rows(
+    name: str, text: str, command: tuple[object, ...], tmp_path: Path
+) -> None:
+    """One once wrote its line breaks as `\\n`, others a thousand characters of a file or names."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    lines = refused(*(path if word == "FILE" else word for word in command))
+    assert len(lines) <= 11
+    assert all(len(line) < 500 and "\\n" not in line for line in lines), lines

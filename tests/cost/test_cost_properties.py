@@ -306,6 +306,8 @@ def test_lora_is_cheaper_than_full_training(data: st.DataObject) -> None:
     plan = one_plan(data, full, explicit=False)
     assume(plan.schedule != "zero-bubble")  # has nothing to fill with where weights are frozen
     assume(plan.sharding in full.job.framework.shardings)
+    # Adapters read inputs whole on every rank, gradients of weights are made in parts.
+    assume(full.job.model.hidden >= 1024 * plan.tp)
     lora = replace(full, job=replace(full.job, kind="lora"))
     one, other = lora.run([plan]), full.run([plan])
     assert one.step_time_s[0] < other.step_time_s[0]

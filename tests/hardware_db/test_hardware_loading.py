@@ -362,7 +362,7 @@ def test_names_ignore_case() -> None:
 def test_a_family_that_is_spelled_almost_right(look_up: Any) -> None:
     with pytest.raises(HardwareError, match=r"'h101'; did you mean 'h100-500w' or 'h100-pcie-80'"):
         look_up("h101")
-    with pytest.raises(HardwareError, match=r"clusters: .*tpu-v5p.*; chips: .*h100-sxm5-80"):
+    with pytest.raises(HardwareError, match=r"\d+ clusters and \d+ chips .*hardware list;"):
         look_up("zzzzzz")
 
 

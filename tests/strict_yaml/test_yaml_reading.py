@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cases import each
 
+from strict_yaml import reading
 from strict_yaml.errors import YamlError
-from strict_yaml.limits import HINT
+from strict_yaml.limits import HINT, VARIABLE
 from strict_yaml.reading import MAX_DIGITS, load
 
 
@@ -90,6 +91,16 @@ def test_limits_are_those_asked_for() -> None:
     assert load("a: 1", max_bytes=4) == {"a": 1}
     assert mistakes("a: 10", max_bytes=4) == [f"larger than 4 bytes; {HINT}"]
     assert load(f"a: {'9' * MAX_DIGITS}") == {"a": int("9" * MAX_DIGITS)}
+
+
+def test_more_values_than_a_second_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_VALUES", 1_600)
+    most = "a: [" + "1, " * 1_597 + "]"  # the mapping, its key and the list are values
+    assert len(load(most)["a"]) == 1_597
+    over = f"# larger\n{most}\nb: 1\n"
+    assert mistakes(over) == [f"line 3: more than 1,600 keys and values; {HINT}"]
+    monkeypatch.setenv(VARIABLE, "20000000")
+    assert load(over)["b"] == 1
 
 
 def test_all_repeated_keys_are_listed_up_to_twenty() -> None:

@@ -105,10 +105,12 @@ def _flag(text: str, name: str) -> re.Match[str] | None:
         rf"(?<![\w-])--{spelt}(?![\w-])(?:(?:=|[ \t]+)(?![-\\]){value})?",
         rf"(?<![\w-]){spelt}={value}",
     ):
+        start = looked = 0  # of the line, and as far as lines are known
         for match in re.finditer(pattern, text):
-            start = text.rfind("\n", 0, match.start()) + 1
-            if "#" not in text[start : match.start()]:
+            start = max(start, text.rfind("\n", looked, match.start()) + 1)
+            if text.find("#", start, match.start()) < 0:
                 return match
+            looked = match.start()
     return None
 
 

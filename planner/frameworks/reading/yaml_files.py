@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.messages import one_line
 
 _DEEPEST = 16
 _MOST = 16  # keys that come again
@@ -19,7 +18,7 @@ def yaml_mapping(text: str, name: str) -> Mapping[str, Any]:
     """The mapping in a file.
 
     Raises:
-        InputError: It is no YAML, or something else than a mapping; one line.
+        InputError: It is no YAML, or something else than a mapping.
     """
     from strict_yaml.errors import YamlError  # noqa: PLC0415  (only where a file is read)
     from strict_yaml.reading import load  # noqa: PLC0415
@@ -27,7 +26,8 @@ def yaml_mapping(text: str, name: str) -> Mapping[str, Any]:
     try:
         data = load(text)
     except YamlError as error:
-        raise InputError(f"{name}: {one_line(str(error))}") from error
+        lines = [f"{name}: {mistake}" for mistake in error.mistakes]
+        raise InputError("\n".join(lines)) from error
     if not isinstance(data, dict):
         raise InputError(f"{name}: is not a mapping of names to values")
     return data

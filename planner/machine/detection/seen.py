@@ -185,7 +185,8 @@ def one_kind(output: Output, found: list[Fact[str]]) -> Fact[str] | None:
     for other in found:
         if other.value != found[0].value:
             raise InputError(
-                f"{output.name}: chips of two kinds, {found[0].value!r} in line {found[0].line}, "
-                f"{other.value!r} in line {other.line}; a cluster file has one kind"
+                f"{output.name}: chips of two kinds, {shown(found[0].value)} in line "
+                f"{found[0].line}, {shown(other.value)} in line {other.line}; a cluster file has "
+                "one kind"
             )
     return found[0] if found else None

@@ -5,9 +5,9 @@ layer split: a *partial plan*), then with sharding, sequence parallelism, contex
 recomputation. Offloading, placement orders and clocks come later: they depend on memory, or
 memory does not depend on them.
 
-Choices that are provably the same plan are enumerated once: sharding that shards nothing,
-selective recomputation that drops nothing, a context-parallel mode without context parallelism,
-layers dealt from the front that divide evenly.
+Choices that are provably the same plan are enumerated once: sharding that shards nothing, a
+context-parallel mode without context parallelism, layers dealt from the front that divide evenly.
+Selective recomputation that drops nothing is left out: it is the same plan, or a slower one.
 
 Interleaved plans have equal chunks (where the rule counts embedding and head as
 layers: with them): for others the step time is an estimate only.
@@ -286,15 +286,16 @@ class _Rows:
 
 
 def recomputes(model: CostModel, options: SpaceOptions) -> list[int]:
-    """Recomputations that differ: selective drops nothing where no scores are stored.
+    """Recomputations that are listed: selective drops nothing where no scores are stored.
 
-    It is then left out, unless it is asked for and none is not.
+    It is then left out, unless it is asked for and none is not. It takes as long, or longer where
+    the framework runs fused attention again, which would be less power for nothing.
     """
     drops_nothing = (
         model.assumptions.fused_attention and model.framework.selective == "core-attention"
     )
-    same = drops_nothing and bool(options.allows("recompute", np.array([NO_RECOMPUTE]))[0])
-    found = [NO_RECOMPUTE, FULL] if same else [NO_RECOMPUTE, SELECTIVE, FULL]
+    idle = drops_nothing and bool(options.allows("recompute", np.array([NO_RECOMPUTE]))[0])
+    found = [NO_RECOMPUTE, FULL] if idle else [NO_RECOMPUTE, SELECTIVE, FULL]
     return found + (model.module_sets if asks_modules(options) else [])
 
 

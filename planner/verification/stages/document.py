@@ -22,9 +22,10 @@ PROOF = "proof.json"
 FORMAT = 1
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, OverflowError,
-    NotImplementedError, RuntimeError,
+    RuntimeError,
 )  # fmt: skip
-"""What `zipfile` raises of damaged archives: RuntimeError where one is marked as encrypted."""
+"""What `zipfile` raises of damaged archives: RuntimeError where one is marked as encrypted, or as
+packed in a way that is not known."""
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MOMENT = (1980, 1, 1, 0, 0, 0)  # the same proof has the same bytes
 

@@ -71,7 +71,7 @@ def test_every_family_is_predicted() -> None:
         # Of one software, job and plan the ratio of both chips is within the bound.
         assert (one.pairs > 0) == (one.ratio_error is not None)
         assert (one.ratio_error or 0.0) <= TIME_BOUND
-    assert max(one.pairs for one in table.families) > 5
+    assert max(one.pairs for one in table.families) > 2
     together = {one.newer for one in table.families if "gemm" in one.shared}
     assert together == {"a100-sxm4-80", "h200-sxm5-141", "tpu-v6e"}
     assert sum(one.within for one in table.families) >= 2

@@ -1,0 +1,99 @@
+"""Signals: commands that write, in processes of their own, are ended at random moments."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaigns.faults import WRITES, Place, halved
+
+PROGRAM = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+
+
+@dataclass(slots=True)
+class Ended:
+    """How one command fared that was ended.
+
+    Attributes:
+        tried: Signals.
+        ended: Of these, those that came before the command was done.
+        new: Files that were whole and new afterwards; all others were the old ones.
+        left: Temporary files after SIGKILL, which nothing can take away.
+        faults: What should not be.
+    """
+
+    tried: int = 0
+    ended: int = 0
+    new: int = 0
+    left: int = 0
+    faults: int = 0
+
+
+def signalled(times: int, seed: int, told: Callable[[str], None]) -> Iterator[tuple[str, Ended]]:
+    """Each command in processes of its own, ended so many times at a random moment of its life."""
+    chance = random.Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        place = Place(Path(name))
+        for command, words in WRITES.items():
+            started = time.perf_counter()
+            place.cleared(words, old=True)
+            _signalled(place, words)
+            life_s, whole, count = time.perf_counter() - started, place.files(), Ended()
+            for at in range(times):
+                place.cleared(words, old=True)
+                before, number = place.files(), SIGNALS[at % len(SIGNALS)]
+                after_s = chance.uniform(0, life_s)
+                code, said = _signalled(place, words, number, after_s)
+                found = place.files()
+                count.tried += 1
+                count.ended += code != 0
+                count.new += sum(found[one] != before.get(one) for one in found if one in whole)
+                left = [one for one in found if Path(one).name.startswith(".planner-")]
+                count.left += len(left) if number == signal.SIGKILL else 0
+                if wrong := _wrong_after(number, code, said, found, before, whole):
+                    count.faults += 1
+                    told(f"{number.name} {command} after {after_s:.2f} s: {wrong}")
+            yield command, count
+
+
+def _signalled(
+    place: Place, words: Sequence[str], number: signal.Signals | None = None, after_s: float = 0.0
+) -> tuple[int, str]:
+    """Exit code and standard error of a command that gets a signal after some seconds."""
+    process = subprocess.Popen(
+        [*PROGRAM, *place.words(words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    if number is not None:
+        time.sleep(after_s)
+        process.send_signal(number)
+    _, said = process.communicate(timeout=300)
+    return process.returncode, said
+
+
+def _wrong_after(
+    number: signal.Signals, code: int, said: str, files: Mapping[str, bytes],
+    before: Mapping[str, bytes], whole: Mapping[str, bytes],
+) -> str:  # fmt: skip
+    """What is not as it should be after a signal; empty: all is.
+
+    Before the program has begun, Python ends by the signal, with a traceback of its own.
+    """
+    early = number == signal.SIGINT and code == -number and "entry.py" not in said
+    ends = (0, -number) if number == signal.SIGKILL else (0, 128 + number, -number)
+    if code not in ends or ("Traceback" in said and not early):
+        return f"exit code {code}, {said[-300:]!r}"
+    killed = number == signal.SIGKILL  # nothing can put in order what it leaves
+    kept = {
+        name: content for name, content in files.items()
+        if not (killed and Path(name).name.startswith(".planner-"))
+    }  # fmt: skip
+    return halved(kept, before, whole, together=not killed)
