@@ -4,6 +4,9 @@
     python benchmarks/freedoms.py --only folding
     python benchmarks/freedoms.py --only modules
     python benchmarks/freedoms.py --only sharding
+    python benchmarks/freedoms.py --only stages
+    python benchmarks/freedoms.py --only chunks
+    python benchmarks/freedoms.py --only pools
     python benchmarks/freedoms.py --job llama3-70b
     python benchmarks/freedoms.py --write docs/uneven/freedoms.md
 
@@ -18,14 +21,28 @@ against those of the first.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, isnan, nan
 from pathlib import Path
-from typing import Any
 
 import measuring
 import pages
+from freedom_searches import MODULES_OF_LAYERS, Freedom, Searches, least, uneven_s
+from freedoms_of_stages import (
+    CHUNKS,
+    PIPELINES,
+    POOLED,
+    POOLS,
+    SMALL_POOLS,
+    STAGES,
+    TWO_POOLS,
+    EveryChunk,
+    EveryTp,
+    PooledJob,
+    SearchesOfPools,
+    SmallPipeline,
+)
 from jobs import BenchmarkJob
 from measuring import Cell, Report, Table
 from relaxations import (
@@ -37,84 +54,14 @@ from relaxations import (
     without_memory,
 )
 from uneven import FREEDOMS, QUICK, job_of
-from uneven_jobs import Asked, Timed, gain, said, timed
+from uneven_jobs import Asked, gain, said
 
 from planner.plan import FULL, NO_RECOMPUTE
-from planner.plan.recomputations import ALL_CODES
-from planner.question.options import SpaceOptions
-from planner.search.driver import Driver
-from planner.search.uniform.engine import UniformSpace
-from solvers.solution import Status
 
 _WORTH = 1.0
 """Percent."""
 _WHOLE = {"recompute": frozenset({NO_RECOMPUTE, FULL})}
 _SHARED = {"etp": frozenset({1, 2, 4, 8})}
-_MODULES = {"recompute": ALL_CODES}
-
-
-@dataclass(slots=True)
-class Searches:
-    """The searches of one job; each is done once, and told with what it took.
-
-    Attributes:
-        asked: The job.
-        done: Name to seconds of the fastest plan, and to what finding it took.
-    """
-
-    asked: Asked
-    done: dict[str, tuple[float, Timed]] = field(default_factory=dict)
-
-    def once(self, name: str, search: Callable[[], float]) -> float:
-        """What a search finds: inf where nothing fits, nan where time ended before the proof."""
-        if name not in self.done:
-            self.done[name] = timed(search)
-            seconds, spent = self.done[name]
-            said(f"  {name}: {seconds:.6g} s, CPU {spent.cpu_s:.1f} s")
-        return self.done[name][0]
-
-    def uniform(self, **options: Any) -> float:
-        """Of plans whose stages are alike, with other options of the space."""
-        words = ", ".join(f"{name} {_listed(value)}" for name, value in options.items())
-        changed = replace(self.asked.options, clocks=False, **options)
-        return self.once(
-            f"uniform {words}", lambda: _uniform_s(replace(self.asked, options=changed))
-        )
-
-    def uneven(self) -> float:
-        """Of plans whose stages may differ."""
-        return self.once("uneven", lambda: _uneven_s(self.asked))
-
-    def today(self) -> float:
-        """Of all that is searched without being asked for more."""
-        return least(self.uniform(), self.uneven())
-
-
-def _listed(value: Any) -> str:
-    """An option in words; all recomputations as such."""
-    return "any recomputation" if value == _MODULES else str(value)
-
-
-def least(*seconds: float) -> float:
-    """The least; nan where one is not proved."""
-    return nan if any(map(isnan, seconds)) else min(seconds)
-
-
-def _uniform_s(asked: Asked) -> float:
-    space = UniformSpace(model=asked.model, options=asked.options, limits=asked.limits)
-    return float(Driver().run(space.on(asked.job.chips)).points[:, 0].min(initial=inf))
-
-
-def _uneven_s(asked: Asked, options: SpaceOptions | None = None, *, bound: bool = False) -> float:
-    """Seconds of the best, nan where it is not proved; of a relaxation what none is below."""
-    plain = replace(options or asked.options, clocks=False)
-    known = replace(asked, options=plain).uniform()
-    found = asked.fastest(known, plain)
-    if bound and len(found.points):
-        return float(found.bound[0])
-    if found.status not in (Status.OPTIMAL, Status.INFEASIBLE):
-        return nan
-    return float(found.points[:, 0].min(initial=inf))
 
 
 def any_interleave(of: Searches) -> float:
@@ -122,7 +69,7 @@ def any_interleave(of: Searches) -> float:
     most = of.asked.model.job.model.layers + 2
     fixed = {**of.asked.options.fixed, "interleave": frozenset(range(1, most))}
     options = replace(of.asked.options, fixed=fixed)
-    return of.once("uneven, any interleave", lambda: _uneven_s(of.asked, options))
+    return of.once("uneven, any interleave", lambda: uneven_s(of.asked, options))
 
 
 def free_recomputation(of: Searches) -> float:
@@ -130,7 +77,7 @@ def free_recomputation(of: Searches) -> float:
 
     def search() -> float:
         with recomputed_for_nothing():
-            return _uneven_s(of.asked, bound=True)
+            return uneven_s(of.asked, bound=True)
 
     return of.once("uneven, recomputation for nothing", search)
 
@@ -138,7 +85,7 @@ def free_recomputation(of: Searches) -> float:
 def no_memory(of: Searches) -> float:
     """Memory has no end."""
     endless = without_memory(of.asked)
-    return of.once("uneven, memory without end", lambda: _uneven_s(endless, bound=True))
+    return of.once("uneven, memory without end", lambda: uneven_s(endless, bound=True))
 
 
 def free_sharding(of: Searches) -> float:
@@ -146,7 +93,7 @@ def free_sharding(of: Searches) -> float:
 
     def search() -> float:
         with sharded_for_nothing():
-            return _uneven_s(of.asked, bound=True)
+            return uneven_s(of.asked, bound=True)
 
     return of.once("uneven, sharding for nothing", search)
 
@@ -156,7 +103,7 @@ def best_placed(of: Searches) -> float:
 
     def search() -> float:
         with each_group_alone():
-            return _uneven_s(of.asked, bound=True)
+            return uneven_s(of.asked, bound=True)
 
     return least(of.once("uneven, each group alone", search), of.uniform(all_orders=True))
 
@@ -165,29 +112,9 @@ def spread_ends(of: Searches) -> float:
     """Embedding and head are shared out evenly over all stages at no cost."""
 
     def search() -> float:
-        return _uneven_s(without_ends(of.asked), bound=True) + spread_ends_s(of.asked)
+        return uneven_s(without_ends(of.asked), bound=True) + spread_ends_s(of.asked)
 
     return of.once("uneven, ends spread", search)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Freedom:
-    """A row.
-
-    Attributes:
-        name: What may differ.
-        today: What the space holds.
-        told: What can be told it.
-        before, after: Seconds of the best plan without and with it.
-        most: Whether `after` is a bound of what could be built.
-    """
-
-    name: str
-    today: str
-    told: str
-    before: Callable[[Searches], float]
-    after: Callable[[Searches], float]
-    most: bool = False
 
 
 ROWS = (
@@ -297,7 +224,7 @@ MODULES = (
         today="in with --fix recompute=any, alike on all stages; uniform plans",
         told="Megatron-LM",
         before=Searches.uniform,
-        after=lambda of: of.uniform(fixed=_MODULES),
+        after=lambda of: of.uniform(fixed=MODULES_OF_LAYERS),
     ),
 )
 SHARDING = (
@@ -307,22 +234,28 @@ SHARDING = (
         after=free_sharding,
     ),
 )
-PARTS = {
+Job = BenchmarkJob | PooledJob | SmallPipeline
+AllSearches = Searches | SearchesOfPools | EveryChunk | EveryTp
+PARTS: dict[str, tuple[tuple[Freedom, ...], Sequence[Job]]] = {
     "freedoms": (ROWS, FREEDOMS),
     "sharding": (SHARDING, FREEDOMS),
     "folding": (FOLDING, EXPERTS),
     "modules": (MODULES, FREEDOMS),
     "modules-experts": (MODULES, EXPERTS),
+    "stages": (STAGES, FREEDOMS),
+    "chunks": (CHUNKS, PIPELINES),
+    "pools": (POOLS, POOLED),
+    "two-pools": (SMALL_POOLS, TWO_POOLS),
 }
 
 
-def measured(freedoms: tuple[Freedom, ...], jobs: list[Searches]) -> list[Table]:
+def measured(freedoms: tuple[Freedom, ...], jobs: Sequence[AllSearches]) -> list[Table]:
     """The table of freedoms, and that of each job."""
-    by_job: list[dict[str, Cell]] = [{"job": of.asked.job.title} for of in jobs]
+    by_job: list[dict[str, Cell]] = [{"job": of.title} for of in jobs]
     gains: list[list[float]] = [[] for _ in freedoms]
     spent = [[0.0, 0.0] for _ in freedoms]
     for of, cells in zip(jobs, by_job, strict=True):
-        said(of.asked.job.title)
+        said(of.title)
         for at, row in enumerate(freedoms):
             gained, first, then = _gain(of, row)
             gains[at].append(gained)
@@ -332,7 +265,7 @@ def measured(freedoms: tuple[Freedom, ...], jobs: list[Searches]) -> list[Table]
     return [Table(title="Freedoms", rows=rows), Table(title="Gain of each job", rows=by_job)]
 
 
-def _gain(of: Searches, row: Freedom) -> tuple[float, float, float]:
+def _gain(of: AllSearches, row: Freedom) -> tuple[float, float, float]:
     """Percent, and the CPU seconds of what is searched before and of what is then."""
     before = row.before(of)
     known = _cpu_s(of)
@@ -341,7 +274,7 @@ def _gain(of: Searches, row: Freedom) -> tuple[float, float, float]:
     return nan if isnan(after) else gained, known, _cpu_s(of) - known
 
 
-def _cpu_s(of: Searches) -> float:
+def _cpu_s(of: AllSearches) -> float:
     return sum(spent.cpu_s for _, spent in of.done.values())
 
 
@@ -382,12 +315,24 @@ def part(name: str, options: argparse.Namespace) -> list[Table]:
     """The tables of a part; none where no job of it is asked for."""
     freedoms, every = PARTS[name]
     jobs = [job for job in every if options.job is None or options.job in job.title]
-    found = _searches(QUICK if options.quick else tuple(jobs), options.seconds)
+    few = QUICK if every in (FREEDOMS, EXPERTS) else every[:1]
+    chosen = few if options.quick else jobs
+    if freedoms is SMALL_POOLS:
+        return measured(freedoms, [EveryTp.of(job) for job in chosen])
+    found = _searches(chosen, options.seconds)
     return measured(freedoms, found) if found else []
 
 
-def _searches(jobs: tuple[BenchmarkJob, ...], most_s: float) -> list[Searches]:
-    return [Searches(Asked.of(job, most_s)) for job in jobs]
+def _searches(jobs: Sequence[Job], most_s: float) -> list[AllSearches]:
+    return [_searches_of(job, most_s) for job in jobs]
+
+
+def _searches_of(job: Job, most_s: float) -> AllSearches:
+    if isinstance(job, PooledJob):
+        return SearchesOfPools.of(job, most_s)
+    if isinstance(job, SmallPipeline):
+        return EveryChunk(job)
+    return Searches(Asked.of(job, most_s))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ How far from the truth such a bound is is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -18,17 +18,25 @@ from unittest import mock
 import numpy as np
 from uneven_jobs import Asked
 
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.job import Job
 from planner.cost.memory import memory
 from planner.cost.memory.state import state_bytes
+from planner.cost.pools.pools import Pool
 from planner.cost.step import step_factor
 from planner.cost.terms import end_terms
 from planner.network import placement
 from planner.network.groups import Segment
 from planner.plan import ZERO3, PlanTable
+from planner.question.options import SpaceOptions
+from planner.schedules import code_of_schedule, schedule
 from planner.search.limits import Limits
 from planner.search.placements import groups
+from planner.search.pools.bounds import pooled_forms
+from planner.search.pools.rows import pooled_rows
+from planner.search.uneven.bounds.time import end_times, row_forms
+from planner.search.uneven.rows import cross_rows, uneven_partial_plans
+from planner.search.uneven.terms import KINDS, row_terms
 
 _ENDLESS = 1e18
 _DEGREES = (1, 2, 4, 8, 16)
@@ -90,6 +98,71 @@ def sharded_for_nothing() -> Iterator[None]:
 
     with mock.patch.object(memory, "state_bytes", least):
         yield
+
+
+@contextmanager
+def never_waiting(asked: Asked) -> Iterator[Asked]:
+    """The job of pipelines with one chunk a stage that wait for nothing and send for nothing.
+
+    No interleaved pipeline is faster, whatever its chunks: it takes its slowest stage m times or
+    longer, and when a stage begins its first backward pass it holds of each of its layers at least
+    as many micro-batches as 1F1B, so that the plan with the same layers on each stage is here.
+    """
+    model = replace(asked.model, assumptions=replace(asked.model.assumptions, bubbles=False))
+    fixed = {"schedule": frozenset({code_of_schedule("1f1b")}), "interleave": frozenset({1})}
+    options = replace(asked.options, fixed={**asked.options.fixed, **fixed})
+    with mock.patch.object(schedule, "paced_sends", lambda a, v: 0.0 * np.asarray(v)):
+        yield replace(asked, model=model, options=options)
+
+
+def other_tp_of_kinds_s(asked: Asked) -> float:
+    """Seconds that no plan is below whose layers of each kind have a tp of their own.
+
+    LB1 (`planner.search.uneven.bounds.time`) with the least over all rows of as many stages and
+    micro-batches for each kind of layers, the ends and what no stage changes: a plan takes each
+    from some row, and all that its stages sum to is no less.
+    """
+    model, options = asked.model, replace(asked.options, clocks=False)
+    rows = cross_rows(model, uneven_partial_plans(model, (asked.job.chips,), options), options)
+    forms = row_forms(model, rows, row_terms(model, rows, model.clocks(wanted=False)))
+    plans = rows.plans
+    keys = [plans.pp, plans.interleave, plans.schedule, plans.data_ranks * plans.micro_batch]
+    group = distinct([key.astype(np.int64) for key in keys])[1]
+    totals = [model.job.model.layer_kinds.count(kind) for kind in KINDS]
+    own = forms.layer.min(axis=(2, 3))
+    whole = own @ totals + forms.ends.sum(axis=1)
+    layer, ends = _least_of_group(own, group), _least_of_group(forms.ends, group)
+    freed = layer @ totals + ends.sum(axis=1)
+    summed = forms.summed[:, 0] / whole * freed  # 0 where nothing adds up
+    slowest = np.maximum(freed / rows.devices, end_times(rows, ends).max(axis=1))
+    constant = _least_of_group(forms.constant, group)
+    return float(((forms.paced[:, 0] * slowest + summed + constant) * forms.factor).min())
+
+
+def other_tp_of_pools_s(pools: Sequence[Pool], options: SpaceOptions, *, own: bool = True) -> float:
+    """Seconds that no plan is below whose stages on each pool have a tp of their own.
+
+    LB1 (`planner.search.pools.bounds`) with the least over all rows of as many stages and
+    micro-batches for the times on each pool and what no stage changes: a plan takes each from some
+    row. Without `own` that of plans with one tp: LB1 itself.
+    """
+    rows = pooled_rows(pools, options)
+    forms = pooled_forms(rows, [pool.model.clocks(wanted=False) for pool in pools])
+    if own:
+        plans = rows.plans
+        keys = [plans.pp, plans.schedule, plans.data_ranks * plans.micro_batch]
+        group = distinct([key.astype(np.int64) for key in keys])[1]
+        names = ("tau", "left", "constant")
+        freed = {name: _least_of_group(getattr(forms, name), group) for name in names}
+        forms = replace(forms, **freed)
+    return float(forms.step_s(forms.slowest).min())
+
+
+def _least_of_group(table: FloatArray, group: IntArray) -> FloatArray:
+    """(n, ...) the least of all rows of the group of each."""
+    least = np.full((int(group.max()) + 1, *table.shape[1:]), np.inf)
+    np.minimum.at(least, group, table)
+    return np.asarray(least[group])
 
 
 @contextmanager

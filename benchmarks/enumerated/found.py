@@ -26,25 +26,55 @@ class Enumerated:
         request: The question.
         costed: Plans that were costed, with order and clock.
         best: The least objective; inf: no plan is within the limits.
+        best_bytes, least_bytes: Memory of a chip under the best plan, and at least.
         front: (f, d) values of the objectives of the front that none beats.
+        plain: The same of the plans that make no use of a freedom.
     """
 
     request: Request
     costed: int = 0
     best: float = np.inf
+    best_bytes: float = np.inf
+    least_bytes: float = np.inf
     front: Points = field(default_factory=lambda: np.empty((0, 0)))
+    plain: Enumerated | None = None
 
-    def add(self, costs: Costs, allowed: npt.NDArray[np.bool_]) -> None:
-        """Takes in plans, of which some are within the limits."""
+    def add(
+        self,
+        costs: Costs,
+        allowed: npt.NDArray[np.bool_],
+        plain: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Takes in plans: some are within the limits, and some make no use of a freedom."""
         self.costed += len(allowed)
+        if plain is not None:
+            self.plain = self.plain or Enumerated(self.request)
+            self.plain.add(costs, allowed & plain)
         if not allowed.any():
             return
         best = np.asarray(self.request.minimized.values(costs))[allowed]
-        self.best = min(self.best, float(best.min()))
+        held = np.asarray(costs.memory_bytes)[allowed]
+        if best.min() < self.best:
+            self.best, self.best_bytes = float(best.min()), float(held[best.argmin()])
+        self.least_bytes = min(self.least_bytes, float(held.min()))
         each = [np.asarray(one.values(costs))[allowed] for one in self.request.compared]
         fresh = np.stack(each, axis=1)
         known = self.front if len(self.front) else fresh[:0]
         self.front = least_of(np.concatenate([known, fresh]))
+
+
+def uses_freedom(found: Enumerated) -> bool:
+    """Whether the best plan, or one of the front, is none that makes no use of the freedom.
+
+    Its figures are better than those of all plans without, by more than rounding.
+    """
+    plain = found.plain
+    if plain is None or not np.isfinite(found.best):
+        return False
+    if found.best < plain.best * (1 - SAME):
+        return True
+    reached = [(plain.front <= point * (1 + SAME)).all(axis=1).any() for point in found.front]
+    return not all(reached)
 
 
 def least_of(points: Points) -> Points:

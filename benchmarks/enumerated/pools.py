@@ -9,6 +9,7 @@ import numpy as np
 
 from enumerated.allowed import Bools, most_bytes, within
 from enumerated.found import Enumerated
+from enumerated.plain import Plain, no_freedom
 from enumerated.stages import plans_of, rows_of
 from planner.cost.energy.meter import pooled_meter
 from planner.cost.pools.evaluate import evaluate_stages
@@ -23,7 +24,7 @@ _MOST_PLANS = 4_000
 """Of a question: a plan on pools is dear to cost."""
 
 
-def on_pools(request: Request) -> Enumerated:
+def on_pools(request: Request, plain: Plain = no_freedom) -> Enumerated:
     """All plans on all chips of all pools, at full clock."""
     pools = resolve_pools(request, ARGUMENTS).pools
     found, first = Enumerated(request), pools[0].model
@@ -41,7 +42,7 @@ def on_pools(request: Request) -> Enumerated:
                 by_order.setdefault(order, []).extend(named)
                 listed += len(named)
     for named in by_order.values():
-        _add(found, pools, named)
+        _add(found, pools, named, plain)
     return found
 
 
@@ -52,7 +53,7 @@ def _orders(counts: list[int]) -> Iterator[tuple[int, ...]]:
             yield order
 
 
-def _add(found: Enumerated, pools: tuple[Pool, ...], named: list[Plan]) -> None:
+def _add(found: Enumerated, pools: tuple[Pool, ...], named: list[Plan], plain: Plain) -> None:
     """Costs plans whose stages are on pools in one order."""
     request, owner = found.request, owners(pools, named[0])
     plans = PlanTable.from_plans([without_pools(plan) for plan in named])
@@ -65,7 +66,8 @@ def _add(found: Enumerated, pools: tuple[Pool, ...], named: list[Plan]) -> None:
         memory_bytes=whole.memory.total.max(axis=1),
         chips=plans.chips.astype(np.float64),
     )
-    found.add(costs, fits & _allowed(request, pools, costs))
+    allowed = fits & _allowed(request, pools, costs)
+    found.add(costs, allowed, plain(pools[0].model, plans))
 
 
 def _allowed(request: Request, pools: tuple[Pool, ...], costs: Costs) -> Bools:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from enumerated.allowed import Bools, divisors, wanted
+from enumerated.chunks import dealt_out, nearly_equal_chunks
 from enumerated.found import TooManyError
 from enumerated.uniform import in_every_order, meshes, table_of, whole_layers
 from planner.cost.context import CostModel
@@ -49,13 +50,14 @@ def rows_of(request: Request, model: CostModel, chips: int) -> Iterator[Row]:
     """Every row whose stages are dealt out freely, that rules of arithmetic and framework allow."""
     rules = [one for one in applicable(model.framework) if one.name not in _OF_SPLITS]
     shared = [
-        (*mesh, size, code_of_schedule(name), 1, 0, 0, spread, mode, 0, 0)
+        (*mesh, size, code_of_schedule(name), v, 0, 0, spread, mode, 0, 0)
         for mesh in meshes(request, model, chips)
         for size in _micro_batches(request, model, mesh)
         for name in _schedules(request, model, mesh[2])
+        for v in _interleaves(request, model, mesh[2], name)
         for spread in (wanted(request, "sequence_parallel", [0, 1]) if mesh[0] > 1 else [0])
         for mode in (wanted(request, "cp_mode", [0, 1]) if mesh[1] > 1 else [0])
-        if mesh[2] <= model.job.model.layers + 2
+        if mesh[2] * v <= model.job.model.layers + 2
     ]
     if not shared:
         return
@@ -82,11 +84,22 @@ def _micro_batches(request: Request, model: CostModel, mesh: Sequence[int]) -> l
 def _schedules(request: Request, model: CostModel, pp: int) -> list[str]:
     if pp == 1:
         return ["1f1b"] if wanted(request, "schedule", [code_of_schedule("1f1b")]) else []
-    known = [name for name in model.framework.schedules if name != "interleaved"]
+    known = model.framework.schedules
     found = [name for name in known if wanted(request, "schedule", [code_of_schedule(name)])]
     if any(schedule_of(name).bidirectional for name in found):
         raise TooManyError  # pairs of stages, which are not listed here: another question is drawn
     return [name for name in found if schedule_of(name).uneven]
+
+
+def _interleaves(request: Request, model: CostModel, pp: int, schedule: str) -> list[int]:
+    """Chunks of a stage: where none is asked for those that divide its share, or one layer more."""
+    layers, most = model.job.model.layers, model.framework.most_chunks
+    if not schedule_of(schedule).interleaves or pp == 1:
+        return wanted(request, "interleave", [1])
+    found, share = wanted(request, "interleave", range(1, (layers + 2) // pp + 1)), -(-layers // pp)
+    if "interleave" not in request.fix and "schedule" not in request.fix:
+        found = [v for v in found if share % v == 0 or (share + 1) % v == 0]
+    return [v for v in found if not most or v <= most]
 
 
 def _choices(
@@ -138,6 +151,8 @@ def plans_of(model: CostModel, row: Row, room: int, pools: Sequence[str | None] 
         TooManyError: There are more than there is room for.
     """
     shared, kinds, found = row.shared, model.job.model.layer_kinds, list[Plan]()
+    if shared.interleave > 1:
+        return interleaved_plans(model, row, room)
     on = pools or (None,) * shared.pp
     for sizes in dealt(len(kinds), shared.pp):
         ends = np.cumsum((0, *sizes)).tolist()
@@ -156,6 +171,38 @@ def plans_of(model: CostModel, row: Row, room: int, pools: Sequence[str | None] 
         if len(found) + prod(map(len, options)) > room:
             raise TooManyError
         for stages in product(*options):
+            clock = max(stage.clock or 0.0 for stage in stages)
+            found.append(replace(shared, stages=stages, clock=clock))
+    return found
+
+
+def interleaved_plans(model: CostModel, row: Row, room: int) -> list[Plan]:
+    """Every plan of a row whose stages have several chunks.
+
+    Raises:
+        TooManyError: There are more than there is room for.
+    """
+    shared, kinds, found = row.shared, model.job.model.layer_kinds, list[Plan]()
+    pp, alike = shared.pp, tuple(product(row.shardings, row.clocks))
+    for sizes in nearly_equal_chunks(len(kinds), pp, shared.interleave):
+        ends = np.cumsum((0, *sizes)).tolist()
+        own = [(kinds[a:b].count("dense"), kinds[a:b].count("moe")) for a, b in pairwise(ends)]
+        options = []
+        for device in range(pp):
+            chunks = own[device::pp]
+            held = recomputed(tuple(map(sum, zip(*chunks, strict=True))), row.recomputes)
+            ways = {way: None for counts in held for way in dealt_out(counts, chunks)}
+            options.append(list(product(ways, alike)))
+        if len(found) + prod(map(len, options)) > room:
+            raise TooManyError
+        for devices in product(*options):
+            stages = tuple(
+                Stage(
+                    layers=size, recompute="none", sharding=devices[at % pp][1][0],
+                    clock=devices[at % pp][1][1], **dict(devices[at % pp][0][at // pp]),
+                )
+                for at, size in enumerate(sizes)
+            )  # fmt: skip
             clock = max(stage.clock or 0.0 for stage in stages)
             found.append(replace(shared, stages=stages, clock=clock))
     return found

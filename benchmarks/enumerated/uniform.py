@@ -15,6 +15,7 @@ import numpy as np
 
 from enumerated.allowed import divisors, fitting, wanted, within
 from enumerated.found import Enumerated
+from enumerated.plain import COUNTED, Plain
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
 from planner.frameworks.framework import Target
@@ -31,6 +32,7 @@ from planner.plan import (
     SPLITS,
     PlanTable,
 )
+from planner.plan.ranks import Layout
 from planner.question.request import Request
 from planner.schedules import code_of_schedule, schedule_of
 
@@ -40,7 +42,7 @@ _COLUMNS = (
     "tp", "cp", "pp", "dp", "fsdp", "ep", "etp", "micro_batch", "schedule", "interleave", "split",
     "sharding", "sequence_parallel", "cp_mode", "recompute", "offload",
 )  # fmt: skip
-_COUNTED = ("even-counted", "front-counted")
+_ALL_ORDERS = ("all", "torus")
 Row = tuple[int, ...]
 
 
@@ -68,7 +70,7 @@ def _pipelines(request: Request, model: CostModel, pp: int) -> list[Row]:
     else:
         found = []
         for name, v, split in product(framework.schedules, range(1, layers + 3), splits):
-            dealt = layers + 2 * (SPLITS[split] in _COUNTED)
+            dealt = layers + 2 * (SPLITS[split] in COUNTED)
             equal = SPLITS[split] != "by-cost" and dealt % (pp * v) == 0
             few = not framework.most_chunks or v <= framework.most_chunks
             if v == 1 or (equal and few and schedule_of(name).interleaves):
@@ -151,9 +153,11 @@ def every_plan(
         if len(plans):
             plans = plans.take(np.flatnonzero(fitting(request, model, plans)))
         placed = in_every_order(request, model, plans)
+        if request.placement == "torus" and len(placed):
+            placed = PlanTable.joined([placed, in_every_layout(model, plans)])
         if not len(placed):
             continue
-        good = unbroken(model, placed, all_orders=request.placement == "all")
+        good = unbroken(model, placed, all_orders=request.placement in _ALL_ORDERS)
         for target in targets:
             good &= unbroken(model, placed, target=target)
         if good.any():
@@ -162,7 +166,8 @@ def every_plan(
 
 def in_every_order(request: Request, model: CostModel, plans: PlanTable) -> PlanTable:
     """Plans in each order of their axes that is another nesting of those above 1."""
-    orders = ORDERS if request.placement == "all" else model.framework.orders or ORDERS
+    every = request.placement in _ALL_ORDERS
+    orders = ORDERS if every else model.framework.orders or ORDERS
     sizes = np.stack([getattr(plans, name) for name in _AXES], axis=1)
     rows, codes = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for large in np.unique(sizes > 1, axis=0):
@@ -174,9 +179,56 @@ def in_every_order(request: Request, model: CostModel, plans: PlanTable) -> Plan
     return replace(plans.take(np.concatenate(rows)), order=np.concatenate(codes))
 
 
-def add_all(found: Enumerated, model: CostModel, chips: int, targets: Sequence[Target]) -> None:
-    """Costs every plan on so many chips at every clock."""
-    request = found.request
+def _ways(length: int, used: tuple[str, ...] = ()) -> Iterator[Layout]:
+    """Every ordered list of parts of different axes that fills a physical axis."""
+    if length == 1:
+        yield ()
+    for axis in (name for name in _AXES if name not in used):
+        for part in divisors(length)[1:]:
+            for outer in _ways(length // part, (*used, axis)):
+                yield ((axis, part), *outer)
+
+
+def layouts_over(dims: Sequence[int], sizes: dict[str, int]) -> Iterator[Layout]:
+    """Every layout of axes over a torus; what it leaves of them is outside, in the usual order."""
+    for choice in product(*(tuple(_ways(length)) for length in dims)):
+        inside, left = [part for axis in choice for part in axis], dict(sizes)
+        for axis, part in inside:
+            left[axis], rest = divmod(left[axis], part)
+            if rest:
+                break
+        else:
+            yield (*inside, *((axis, size) for axis, size in left.items() if size > 1))
+
+
+def in_every_layout(model: CostModel, plans: PlanTable) -> PlanTable:
+    """Plans in every layout of their axes over the torus that their chips form."""
+    (chips,) = set(plans.chips.tolist())
+    torus = model.fabric(chips).levels[0].torus
+    assert torus is not None, "the cluster has no torus"
+    sizes = np.stack([getattr(plans, name) for name in _AXES], axis=1)
+    every: dict[Layout, int] = {}
+    rows, codes = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for own in np.unique(sizes, axis=0):
+        found = {*layouts_over(torus.dims, dict(zip(_AXES, own.tolist(), strict=True)))}
+        numbers = [len(ORDERS) + every.setdefault(one, len(every)) for one in sorted(found)]
+        at = np.flatnonzero((sizes == own).all(axis=1))
+        rows.append(np.repeat(at, len(numbers)))
+        codes.append(np.tile(np.array(numbers, dtype=np.int64), len(at)))
+    order = np.concatenate(codes)
+    return replace(plans.take(np.concatenate(rows)), order=order, layouts=tuple(every))
+
+
+def add_all(
+    found: Enumerated,
+    model: CostModel,
+    chips: int,
+    targets: Sequence[Target],
+    plain: Plain,
+    part: Request | None = None,
+) -> None:
+    """Costs every plan on so many chips at every clock; those of a part of the question alone."""
+    request = part or found.request
     for plans in every_plan(request, model, chips, targets):
         memory = None
         for clock in model.clocks(wanted=bool(request.clocks)):
@@ -189,4 +241,4 @@ def add_all(found: Enumerated, model: CostModel, chips: int, targets: Sequence[T
                 memory_bytes=memory,
                 chips=totals.chips.astype(np.float64),
             )
-            found.add(costs, within(request, [(model, chips)], costs))
+            found.add(costs, within(request, [(model, chips)], costs), plain(model, at))

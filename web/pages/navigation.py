@@ -83,8 +83,11 @@ TREE: Tree = [
             {"Search": "model/search.md"}, {"Layouts and machines": "model/machines.md"},
             {"Certificates": "model/certificate.md"},
             {"Other search engines": "uneven/side_by_side.md"},
+            {"Bounds of uneven stages": "uneven/bounds.md"},
             {"Uneven stages in figures": "uneven/performance.md"},
             {"What more freedom gains": "uneven/freedoms.md"},
+            {"Freedoms in small questions": "uneven/freedoms/small.md"},
+            {"Stages that differ more": "uneven/freedoms/stages.md"},
         ]},
         {"The accuracy": [
             {"In short": "accuracy.md"}, {"Step time": "accuracy/step-time.md"},

@@ -7,6 +7,7 @@ from dataclasses import replace
 from planner.answers.building import Chosen
 from planner.answers.notes.caveats import not_launchable
 from planner.answers.simulated import simulated_step_s
+from planner.base.deferred import Deferred
 from planner.base.units import plural, show_percent, show_seconds
 from planner.cost.facts import PlanFacts
 from planner.explanation.causes import CAUSES
@@ -38,14 +39,13 @@ def said_of_stages(
         uniform=uniform,
         uniform_simulated_s=_uniform_simulated_s(resolved, chosen, uniform),
     )
-    against = [] if uniform is None else _against(best, uniform)
     doubts = unconfirmed_words(certificate, simulated_s(best, chosen.facts), stages)
     doubts += _not_launchable(resolved, best)
     note = front_note(resolved, certificate, chosen.front)
     return replace(
         chosen,
         stages=stages,
-        why=(*chosen.why, *_balance(chosen.facts), *against),
+        why=Deferred(lambda: (*chosen.why, *_balance(chosen.facts), *_against(best, uniform))),
         scope=replace(chosen.scope, words=(*chosen.scope.words, *doubts)),
         front=replace(chosen.front, note=note),
     )
@@ -79,8 +79,10 @@ def _balance(facts: PlanFacts) -> list[str]:
     return [f"The fastest stage takes {share} of the time of the slowest."]
 
 
-def _against(best: PlanResult, uniform: PlanResult) -> list[str]:
+def _against(best: PlanResult, uniform: PlanResult | None) -> list[str]:
     """What of the step the best plan saves against the uniform one, and what it pays for that."""
+    if uniform is None:
+        return []
     changes = {name: best.time_s[name] - uniform.time_s[name] for name in best.time_s}
     less, more = (pick(changes, key=lambda name: changes[name]) for pick in (min, max))
     if changes[less] >= 0 or best.plan == uniform.plan:

@@ -100,8 +100,10 @@ def evaluate_stages(
         `PooledCost.each` and `PooledCost.whole`; columns, layers and costs of the latter mean
         something for a single plan only.
     """
-    each = tuple(_on_pool(pool, plans, int((owner == at).sum())) for at, pool in enumerate(pools))
-    return each, _joined(pools, owner, each)
+    each = tuple(
+        evaluated_on(pool, plans, int((owner == at).sum())) for at, pool in enumerate(pools)
+    )
+    return each, joined_stages(pools, owner, each)
 
 
 def pooled_table(pool: Pool, table: PlanTable, stages: int) -> Columns:
@@ -110,7 +112,8 @@ def pooled_table(pool: Pool, table: PlanTable, stages: int) -> Columns:
     return columns_of(pool.model, table, mesh=mesh)
 
 
-def _on_pool(pool: Pool, table: PlanTable, stages: int) -> Evaluated:
+def evaluated_on(pool: Pool, table: PlanTable, stages: int) -> Evaluated:
+    """Plans as a pool sees them that has some of their stages."""
     columns = pooled_table(pool, table, stages)
     return evaluated_columns(pool.model, columns, np.zeros((1, 1)))
 
@@ -136,8 +139,8 @@ def slowest_send_s(
     return reduce(np.maximum, sends)
 
 
-def _joined(pools: Sequence[Pool], owner: IntArray, each: Sequence[Evaluated]) -> Evaluated:
-    """The plan as one pipeline."""
+def joined_stages(pools: Sequence[Pool], owner: IntArray, each: Sequence[Evaluated]) -> Evaluated:
+    """Plans as one pipeline, of what each pool sees of them."""
     total = total_chips(pools)
     first, last = (each[owner[at]].inputs.ends for at in (0, -1))
     standing = sum(pool.chips * standing_w(pool, total) for pool in pools) / total

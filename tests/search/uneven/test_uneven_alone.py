@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.jobs import cost_model, dense_model, moe_model
-from support.uneven import rows_of
+from support.uneven import nearly_equal, rows_of, sizes_of
 
 from models_db import Model
 from planner.cost.context import CostModel
@@ -106,3 +106,58 @@ def test_devices_at_once_have_the_columns_of_each_alone(
         np.testing.assert_array_equal(both.clock, each.clock)
         made += 1
     assert made > 5
+
+
+def block_plans(model: CostModel, rows: Rows, row: int) -> list[Plan]:
+    """All plans of a row the first layers of whose chunks recompute."""
+    shared, first = rows.plans.plan(row), int(rows.first[row])
+    (code,) = np.flatnonzero(rows.shardings[row]).tolist()
+    layers, pp, v = model.job.model.layers, shared.pp, shared.interleave
+    found = []
+    for sizes in sizes_of(layers, pp * v):
+        if all(sizes[1:-1]) and (v == 1 or nearly_equal(sizes, layers, pp, int(rows.fullest[row]))):
+            stages = tuple(
+                Stage(
+                    layers=size,
+                    recompute="none",
+                    selective=(0, 0),
+                    full=(min(first, size), 0),
+                    sharding=SHARDINGS[code],
+                    clock=1.0,
+                )
+                for size in sizes
+            )
+            found.append(replace(shared, sharding=SHARDINGS[code], clock=1.0, stages=stages))
+    return found
+
+
+@pytest.mark.parametrize("layers", [5, 6])
+def test_the_bound_of_first_layers_is_below_all_plans(layers: int) -> None:
+    """Of pipelines with one chunk a stage and with two, where memory is short and where it is not;
+    it has no plan only where none fits."""
+    job = cost_model(dense_model(layers, 512, 4, 4, 2048), "dgx-h100-ndr", global_batch=16)
+    fixed = {"pp": {2}, "tp": {1}, "cp": {1}, "interleave": {1, 2}, "micro_batch": {1, 2}}
+    rows = launchable(job, **{name: frozenset(values) for name, values in fixed.items()})
+    rows = rows.take(np.flatnonzero((rows.first > 0) & (rows.shardings.sum(axis=1) == 1))[::7])
+    assert {1, 2} == {*rows.plans.interleave.tolist()}
+    forms = clocked_forms(job, rows, np.array([1.0]))
+    costs = [
+        evaluate_totals(job, PlanTable.from_plans(block_plans(job, rows, row)))
+        for row in range(len(rows))
+    ]
+    bytes_of_all = np.concatenate([cost.memory_bytes for cost in costs])
+    none_fits = 0
+    for share in (0.02, 0.3, 1.0):
+        limits = Limits(memory_bytes=float(np.quantile(bytes_of_all, share)))
+        bound = launchable_bound(job, limits, rows, forms, np.inf)
+        for row, cost in enumerate(costs):
+            fits = cost.memory_bytes <= limits.chip_bytes(job)
+            if not fits.any():
+                none_fits += np.isinf(bound[row])
+                continue
+            least = float(cost.step_time_s[fits].min())
+            assert bound[row] <= least * (1 + 2e-12)
+            one, within = rows.take(np.array([row])), least * (1 + 1e-9)
+            kept = launchable_bound(job, limits, one, forms.take(np.array([row])), within)
+            assert np.isfinite(kept[0])
+    assert none_fits > 0
