@@ -2,7 +2,8 @@
 
 Every job is solved and its certificate made and checked in one warm process; CPU seconds, and the
 size of the file. Then the certificates of all of them with one thing altered, sealed again as a
-forger would, each of which the check has to refuse; seeds are drawn anew unless one is given.
+forger would, each of which the check has to refuse; seeds are drawn anew unless one is given. So
+are archives of jobs whose stages may differ.
 """
 
 from __future__ import annotations
@@ -13,20 +14,24 @@ import random
 import secrets
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import measuring
+import stage_tampering
 import tampering
 from measuring import Report, Table
 
 from planner.answers.api import solve_request
 from planner.answers.files.certificate import certificate_text
+from planner.answers.files.stage_proof import stage_proof
 from planner.question.request import request_from
 from planner.search.space import Trail
-from planner.verification.checking import verify
+from planner.verification.checking import Verdict, verify
+from planner.verification.stages.checking import verify_stages
 
 Job = dict[str, Any]
+T = TypeVar("T")
 JOBS: tuple[Job, ...] = (
     {"model": "llama2-13b", "chips": 4096},
     {"model": "llama3-70b", "hardware": "h100-sxm5-80", "chips": 512},
@@ -50,6 +55,20 @@ JOBS: tuple[Job, ...] = (
 QUICK: tuple[Job, ...] = (
     {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 16, "batch_tokens": 2**18},
 )
+STAGES: tuple[Job, ...] = (
+    {
+        "model": "llama3-8b", "hardware": "a100-sxm4-80", "chips": 8, "batch_tokens": 2**17,
+        "fix": {"pp": ["4"], "interleave": ["1"]}, "layout": "uneven", "front_points": 1,
+    },
+    {
+        "model": "gpt3-350m", "hardware": "dgx-h100-ndr", "chips": 8, "batch_tokens": 2**16,
+        "layout": "uneven", "front_points": 1,
+    },
+    {
+        "model": "gpt3-350m", "pools": {"dgx-h100-ndr": 2, "dgx-a100-80-hdr": 2},
+        "batch_tokens": 2**15, "framework": "megatron", "precision": "bf16", "layout": "uneven",
+    },
+)  # fmt: skip
 MOST_BYTES, MOST_TIMES = 50_000_000, 10
 
 
@@ -84,17 +103,50 @@ def row_of(job: Job) -> dict[str, Any]:
     }
 
 
+def archived(job: Job) -> bytes:
+    """The archive of a job whose stages may differ; it has to hold."""
+    request, trail = request_from(job), Trail()
+    content = stage_proof(request, trail, solve_request(request, trail=trail))
+    verdict = verify_stages(content)
+    measuring.require(verdict.verified, f"{job}: {verdict.fault}")
+    return content
+
+
 def altered_rows(jobs: Sequence[Job], count: int, seed: int) -> list[dict[str, Any]]:
     """A row per kind of alteration: how many were made, and how many were refused."""
     rng = random.Random(seed)
     documents = [json.loads(certified(job)[2]) for job in jobs]
+
+    def tried(document: dict[str, Any], name: str) -> Verdict:
+        return verify(json.dumps(tampering.altered(document, name, rng)))
+
+    return _refused(documents, tampering.possible, tried, count)
+
+
+def altered_archives(jobs: Sequence[Job], count: int, seed: int) -> list[dict[str, Any]]:
+    """The same of archives."""
+    rng = random.Random(seed)
+    contents = [archived(job) for job in jobs]
+
+    def tried(content: bytes, name: str) -> Verdict:
+        return verify_stages(stage_tampering.altered(content, name, rng))
+
+    return _refused(contents, stage_tampering.possible, tried, count)
+
+
+def _refused(
+    files: Sequence[T],
+    possible: Callable[[T], list[str]],
+    tried: Callable[[T, str], Verdict],
+    count: int,
+) -> list[dict[str, Any]]:
+    """A row per kind of alteration of some files in turn, each of which has to be refused."""
     rows: dict[str, dict[str, Any]] = {}
     for number in range(count):
-        document = documents[number % len(documents)]
-        names = tampering.possible(document)
-        name = names[number // len(documents) % len(names)]
-        changed = tampering.altered(document, name, rng)
-        verdict = verify(json.dumps(changed))
+        file = files[number % len(files)]
+        names = possible(file)
+        name = names[number // len(files) % len(names)]
+        verdict = tried(file, name)
         measuring.require(not verdict.verified, f"{name}, number {number}: is not refused")
         row = rows.setdefault(name, {"altered": name, "made": 0, "refused": 0, "for example": ""})
         row["made"] += 1
@@ -104,7 +156,7 @@ def altered_rows(jobs: Sequence[Job], count: int, seed: int) -> list[dict[str, A
 
 
 def measured(count: int, seed: int, *, quick: bool) -> Report:
-    """Both tables."""
+    """All tables."""
     report = Report(name="certificates")
     jobs = QUICK if quick else JOBS
     solve_request(request_from(jobs[0]))  # what is loaded with the first question
@@ -113,6 +165,8 @@ def measured(count: int, seed: int, *, quick: bool) -> Report:
     report.tables.append(
         Table(title=f"Altered certificates, seed {seed}", rows=altered_rows(jobs, count, seed))
     )
+    archives = altered_archives(STAGES[:1] if quick else STAGES, count, seed)
+    report.tables.append(Table(title=f"Altered archives, seed {seed}", rows=archives))
     largest = max(row["MB"] for row in rows) * 1e6
     slowest = max(row["times the solve"] for row in rows)
     small, fast = largest <= MOST_BYTES, slowest <= MOST_TIMES

@@ -86,6 +86,16 @@ def _count(document: Document, rng: random.Random) -> None:
     stage[name] += rng.choice((-1, 1, 7))
 
 
+def _invented_count(document: Document, rng: random.Random) -> None:
+    """A count of a stage, or by a rule, that there is not."""
+    counts, number = document["counts"], rng.randrange(1, 10**4)
+    if rng.random() < 0.5:
+        name = rng.choice(("candidates", "nodes", "costed", "rows"))
+        counts[name] = {"considered": number, "kept": number}
+    else:
+        counts[rng.choice(sorted(counts))]["invented"] = number
+
+
 def _called_searched(document: Document, rng: random.Random) -> None:
     row = _drop(document["nodes"]["closed"], rng)
     document["nodes"]["searched"].append(row[:10])
@@ -254,6 +264,7 @@ ALTERATIONS: dict[str, Alteration] = {
     "a costed plan called closed": _called_closed,
     "an altered plan": _plan,
     "a wrong count": _count,
+    "an invented count": _invented_count,
     "a missing point of the front": lambda d, rng: _drop(d["front"], rng),
     "an altered point of the front": lambda d, rng: _point_plan(rng.choice(d["front"]), rng),
     "figures of a point": lambda d, rng: _point_figures(rng.choice(d["front"]), rng),

@@ -22,6 +22,8 @@ from planner.verification.space import Space
 _MASKS = (1, 2, 4, 3, 5, 6, 7)  # sets of offloads, the small first
 SAME = 1e-9
 """Share by which a figure of the certificate may differ from the same one computed here."""
+COUNTED = ("factorizations", "meshes", "partial_plans", "plans")
+"""What is counted, by the stage of a search."""
 AT_A_TIME = 50_000
 
 
@@ -113,6 +115,7 @@ class Case(Declared):
         every = found.get("considered", 0)
         if passed := 2 * every - sum(found.values()):
             found[kept] = passed
+        assert stage in COUNTED, stage
         stated = self.own.counts.get(stage, {})
         for name in sorted({*found, *stated}):
             if found.get(name, 0) != stated.get(name, 0):

@@ -12,7 +12,7 @@ from planner.base.errors import InputError
 from planner.base.version import __version__
 from planner.question.provenance import stamped
 from planner.verification.asked import asked_in
-from planner.verification.case import Case
+from planner.verification.case import COUNTED, Case
 from planner.verification.claim import check_claim, check_front, claim_words
 from planner.verification.document import Certificate, parsed, seal
 from planner.verification.faults import Fault
@@ -111,12 +111,23 @@ def _check_seal(document: Mapping[str, Any], certificate: Certificate) -> None:
         raise Fault(f"versions: made by planner {made}; this is {__version__}")
 
 
+def _check_counts(certificate: Certificate) -> None:
+    """Nothing is counted that is not counted here again.
+
+    Raises:
+        Fault: Something is.
+    """
+    if invented := sorted({*certificate.counts} - {*COUNTED}):
+        raise Fault(f"counts: {invented[0]} is none of {', '.join(COUNTED)}")
+
+
 def _check(certificate: Certificate, checked: Counter[str], *, every: bool) -> None:
     """All steps in order; `checked` grows.
 
     Raises:
         Fault: Something does not hold.
     """
+    _check_counts(certificate)
     asked = asked_in(certificate)
     case = Case(own=certificate, asked=asked, space=Space(asked), checked=checked)
     check_front(case)
