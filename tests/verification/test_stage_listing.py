@@ -58,7 +58,7 @@ def test_partial_plans_are_those_of_the_search(question: dict[str, Any]) -> None
     searched = uneven_partial_plans(
         resolved.cost, (resolved.chips,), options_of(resolved.request, targets)
     )
-    listed = MachineSpace(asked_of_one(resolved, targets)).listed()
+    listed = MachineSpace(asked_of_one(resolved, targets)).first_step()
     assert (listed.rows, listed.meshes) == (len(searched), len(logical_meshes(searched)))
     assert listed.rows > 0
 
@@ -69,7 +69,7 @@ def test_rows_on_pools_are_those_of_the_search(question: dict[str, Any]) -> None
     searched = pooled_rows(resolved.pools, options_of(resolved.request))
     first = asked_of_one(resolved.each[0])
     asked = replace(first, request=resolved.request, chips=(resolved.chips,))
-    listed = PoolSpace(asked, resolved.pools).listed()
+    listed = PoolSpace(asked, resolved.pools).first_step()
     assert (listed.rows, listed.meshes) == (len(searched), len(searched.logical_meshes))
     assert listed.rows > 0
 

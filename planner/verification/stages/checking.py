@@ -180,4 +180,4 @@ def _check_best(own: StageProof, request: Request) -> Listed:
         time_s, energy_j = on_one_machine(resolved, space, plan)
     agree("best", "step_time_s", own.best.step_time_s, time_s)
     agree("best", "energy_j", own.best.energy_j, energy_j)
-    return space.listed()
+    return space.first_step()

@@ -91,7 +91,7 @@ class StageSpace(Space):
 class MachineSpace(StageSpace):
     """The same on one machine, whose partial plans are the rows of the first bound."""
 
-    def listed(self) -> Listed:
+    def first_step(self) -> Listed:
         """What its funnel begins with."""
         nodes, layers = self.partial_plans(), self.model.job.model.layers
         return Listed(
@@ -124,7 +124,7 @@ class PoolSpace(StageSpace):
             return False
         return self.layers is None or pp == len(self.layers)
 
-    def listed(self) -> Listed:
+    def first_step(self) -> Listed:
         """What its funnel begins with."""
         rows = self.rows()
         return Listed(first="LB1", rows=rows.total(), meshes=len(rows))
