@@ -336,29 +336,6 @@ def read_bytes(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
     return content
 
 
-def read_unpacked(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
-    """As `read_bytes`, unpacked where it begins as gzip files do; both sizes are limited.
-
-    Raises:
-        InputError: The file is missing, too large, or no whole gzip file.
-    """
-    import gzip  # noqa: PLC0415  (a few milliseconds; only where a file may be packed)
-    import io  # noqa: PLC0415  (beside gzip)
-    import zlib  # noqa: PLC0415  (beside gzip)
-
-    content, name, limit = read_bytes(path, usual), _name(path), largest(usual)
-    if content[:2] != b"\x1f\x8b":
-        return content
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            unpacked = file.read(limit + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name}: not a whole gzip file") from error
-    if len(unpacked) > limit:
-        raise InputError(f"{name}: unpacked {larger_than(limit)}")
-    return unpacked
-
-
 @contextlib.contextmanager
 def without_advice() -> Iterator[None]:
     """Inside of it libraries do not say how a user's file could be written otherwise.
