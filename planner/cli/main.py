@@ -164,7 +164,7 @@ def _ended(error: PlannerError | KeyboardInterrupt) -> int:
 
 
 @functools.cache
-def _command() -> Any:
+def tree() -> Any:
     """The tree of commands; a process that runs several builds it once."""
     return get_command(app)
 
@@ -181,7 +181,7 @@ def _run(arguments: list[str]) -> int:
     if INSTRUCTION in os.environ:
         answer_shell(app)
     try:
-        command = _command()
+        command = tree()
         with command.make_context("planner", moved_first(arguments)) as context:
             command.invoke(context)
     except typer.Exit as done:

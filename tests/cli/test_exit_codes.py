@@ -164,13 +164,31 @@ def test_a_defect_before_anything_is_loaded(
 @each(("words", "shown"), [
     ("solve --model llama3.1-405b --chips=512 -o acme_out",
      "solve --model llama3.1-405b --chips=512 -o <text>"),
-    ("evaluate plan --fix pp=8 --watts 4kW", "evaluate <text> --fix pp=8 --watts 4kW"),
-    ("models show acme-70b --name=acme", "models show <text> --name=<text>"),
+    ("evaluate plan --clocks 8 --max-power 4kW", "evaluate <text> --clocks 8 --max-power 4kW"),
+    ("evaluate plan --watts 4kW", "evaluate <text> <option> 4kW"),
+    ("models show acme-70b --name=acme", "models show <text> <option>"),
+    ("solve -oacme-secret-run -o12 -h", "solve -o<text> -o12 -h"),
+    ("solve --model=llama2-7b --output=acme.yaml",
+     "solve --model=llama2-7b --output=<file.yaml>"),
+    ("web acme --acme-secret --acme=secret -xacme", "web <text> <option> <option> <option>"),
+    ("acmesecret solve", "<text> <text>"),
+    ("sweep acme status", "sweep <text> <text>"),
+    ("models acme --acme", "models <text> <option>"),
+    ("--log-level debug solve --chips -8", "--log-level=<text> solve --chips -8"),
+    ("solve --log-level acme --", "--log-level=<text> solve --"),
+    ("check - -- --acme", "check <text> -- <option>"),
     ("check acme/runs/plan.pt --log C:\\joe\\p.json", "check <text> --log <file.json>"),
     ("sweep run --scheduler tcp://node17.acme:8786", "sweep run --scheduler <text>"),
 ])  # fmt: skip
 def test_which_words_of_a_command_are_told(words: str, shown: str) -> None:
     assert " ".join(defects._public_words(words.split())) == shown
+
+
+def test_words_of_a_command_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is known of them then, and nothing is told."""
+    monkeypatch.setattr("planner.cli.main.tree", lambda: 1 / 0)
+    words = ["solve", "--name", "acme", "-oacme", "--chips", "8"]
+    assert " ".join(defects._public_words(words)) == "<text> <option> <text> <option> <option> 8"
 
 
 @each("text", [
