@@ -1,7 +1,8 @@
 """What is said when planner itself breaks: one line, and a file to report with nothing private.
 
 The file says where in the program it happened, with which of our commands and options. Of other
-words it has numbers and names of the database; texts of exceptions, which may hold what files do, are left out.
+words it has numbers and names of the database; texts of exceptions, which may hold what files do,
+are left out.
 """
 
 from __future__ import annotations
