@@ -35,8 +35,10 @@ def main() -> None:
         if heard():
             _interrupted()
         from planner.cli.defects import report  # noqa: PLC0415  (only when we broke)
+        from planner.cli.json_lines import errors_as_asked  # noqa: PLC0415  (beside it)
 
-        report(error, sys.argv[1:])
+        with errors_as_asked(sys.argv[1:]):
+            report(error, sys.argv[1:])
         sys.exit(ExitCode.DEFECT)
     finally:
         gc.freeze()
@@ -45,8 +47,10 @@ def main() -> None:
 
 def _interrupted() -> NoReturn:
     """Ends as Ctrl-C asks."""
+    from planner.cli.json_lines import errors_as_asked  # noqa: PLC0415  (only when interrupted)
+
     if sys.stderr is not None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), errors_as_asked(sys.argv[1:]):
             print("interrupted", file=sys.stderr)
     sys.exit(ExitCode.INTERRUPTED)
 
