@@ -105,13 +105,16 @@ def drawn(checkout: Path, package: str, count: int, seed: int) -> Iterator[tuple
         mutant = draw.choice(spot)
         text = (checkout / mutant.module).read_text(encoding="utf-8")
         changed = mutate_code(text, get_operator(mutant.operator)(), mutant.occurrence)
-        if changed is not None and running(changed) != running(text):
+        if changed is not None and running(changed) not in ("", running(text)):
             count -= 1
             yield mutant, changed
 
 
 def running(text: str) -> str:
-    """What of a module runs: without annotations and guards; no operator changes docstrings."""
+    """What of a module runs: without annotations and guards; no operator changes docstrings.
+
+    Nothing of a text that is no Python, as `*` for arguments that come with names becomes.
+    """
     try:
         tree = ast.parse(text)
     except SyntaxError:
@@ -152,7 +155,7 @@ class Bench:
         """
         path = self.copy / mutant.module
         by_line = self.lines.get(str(path.resolve()), {})
-        found = by_line.get(mutant.line) or _of_statement(path, mutant.line, by_line)
+        found = _holding(path, mutant.line, by_line)
         own = f"tests/{mutant.module.removeprefix('planner/').partition('/')[0]}/"
         tests = sorted(found, key=lambda test: (own not in test, self.seconds[test], test))
         return tests or self._importing(mutant.module)
@@ -212,19 +215,25 @@ def _files(tests: Path) -> list[Path]:
     return [tests] if tests.is_file() else sorted(tests.rglob("test_*.py"))
 
 
-def _of_statement(path: Path, line: int, by_line: dict[int, set[str]]) -> set[str]:
-    """Tests of the innermost statement around a line that has any, at last of the module."""
+def _holding(path: Path, line: int, by_line: dict[int, set[str]]) -> set[str]:
+    """Tests that were seen to run a line, or the innermost statement around it that has any.
+
+    A line that runs when its module is imported was seen in the first test alone that imported it:
+    all tests of the module hold it, or of the function whose head it is in.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     around = [
         node for node in ast.walk(tree)
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]  # fmt: skip
-    for node in sorted(around, key=lambda node: -node.lineno):
-        span = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        if found := set().union(*(by_line.get(at, set()) for at in span)):
-            return found
-    imported = set(by_line) and not any(isinstance(node, ast.FunctionDef) for node in around)
-    return set().union(*by_line.values()) if imported else set()
+    around.sort(key=lambda node: -node.lineno)
+    heads = [node.body[0].lineno for node in around if isinstance(node, ast.FunctionDef)]
+    if not heads:
+        return set().union(*by_line.values())
+    spans = [range(line, line + 1)] if line >= heads[0] else []
+    spans += [range(node.lineno, (node.end_lineno or node.lineno) + 1) for node in around]
+    every = (set[str]().union(*(by_line.get(at, set()) for at in span)) for span in spans)
+    return next(filter(None, every), set())
 
 
 def pytest_status(copy: Path, tests: list[str], seconds: float, *plugin: str) -> int:

@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 _HALF = re.compile("[\ud800-\udfff]|\\\\u[dD][89a-fA-F]")
 _LONG = re.compile(r"[0-9]{300}")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{\[]|[^\s{}\[\]:,"]+')
+"""What a name or a value begins with."""
 
 
 def json_data(text: str) -> tuple[Any, int] | None:
@@ -23,6 +25,16 @@ def json_data(text: str) -> tuple[Any, int] | None:
     except (ValueError, RecursionError):
         return None
     return data, _depth(data)
+
+
+def json_lines(text: str) -> list[int]:
+    """The lines in which names and values begin, in their order, of a text that is JSON."""
+    lines, line, before = [], 1, 0
+    for found in _TOKEN.finditer(text):
+        line += text.count("\n", before, found.start())
+        before = found.start()
+        lines.append(line)
+    return lines
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

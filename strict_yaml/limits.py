@@ -29,6 +29,11 @@ def largest(usual: int) -> int:
     return max(usual, int(text))
 
 
+def raised() -> bool:
+    """Whether somebody allows more than is usual."""
+    return bool(os.environ.get(VARIABLE))
+
+
 def larger_than(limit: int) -> str:
     """`larger than 10 MiB; ...`: the limit, and what raises it."""
     unit, size = ("MiB", 2**20) if limit % 2**20 == 0 else ("KiB", 2**10)

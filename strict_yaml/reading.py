@@ -21,13 +21,13 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import Reader, ReaderError
 
 from strict_yaml.errors import Mistake, YamlError
-from strict_yaml.json_text import json_data
-from strict_yaml.limits import HINT, larger_than, largest
+from strict_yaml.json_text import json_data, json_lines
+from strict_yaml.limits import HINT, larger_than, largest, raised
 from strict_yaml.scalars import CoreResolver
 
 MAX_BYTES = 10 * 2**20
 MAX_DEPTH = 40
-MAX_VALUES = 16_000  # and keys, which take a second; a larger file is allowed any number
+MAX_VALUES = 16_000  # and keys, which take a second; any number where larger files are allowed
 MAX_DIGITS = 640  # of a number; Python reads so many whatever its settings
 _MOST = 20  # mistakes that are listed
 _LONGEST = 200  # characters of a mistake
@@ -70,7 +70,7 @@ def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = M
     kept = _last.get(text)
     if kept is not None and kept.depth <= max_depth:
         return deepcopy(kept.data)
-    most = math.inf if limit > max_bytes else MAX_VALUES
+    most = math.inf if raised() else MAX_VALUES
     found = _of_json(text, max_depth) or _read(text, max_depth, most)
     if len(text) <= _SHORT:
         _last.clear()
@@ -84,11 +84,11 @@ def read_with_lines(content: bytes | str) -> tuple[Any, list[int]]:
     The data are not to be changed.
     """
     text = content if isinstance(content, str) else _decoded(content)
-    kept = _last.get(text)
-    if kept is None or kept.lines is None:
-        kept = _read(text, max_depth=len(text))
-        _last.clear()
-        _last[text] = kept
+    kept = _last.get(text) or _of_json(text, len(text)) or _read(text, max_depth=len(text))
+    if kept.lines is None:
+        kept = kept._replace(lines=json_lines(text))
+    _last.clear()
+    _last[text] = kept
     return kept.data, kept.lines or []
 
 

@@ -89,7 +89,8 @@ def _choices(request: Request, model: CostModel, mesh: Row) -> list[Row]:
     modes = wanted(request, "cp_mode", [0, 1]) if cp > 1 else [0]
     shardings = wanted(request, "sharding", range(len(SHARDINGS)))
     masks = range(8) if request.offload else [0]
-    recomputes = [*whole_layers(request, model), *_sets_of_modules(request, model)]
+    sets = wanted(request, "recompute", _sets_of_modules(request, model))
+    recomputes = [*whole_layers(request, model), *sets]
     return list(product(shardings, spread, modes, recomputes, masks))
 
 

@@ -87,15 +87,17 @@ def _all_or_none(targets: Sequence[str]) -> Iterator[None]:
                 new.append(target)
         yield
     except BaseException:
-        for target in new:
-            Path(target).unlink(missing_ok=True)
+        _remove(*new)
         for target, copy in old.items():
             with contextlib.suppress(FileNotFoundError):  # it was not kept yet, nor replaced
                 os.replace(copy, target)
         raise
     finally:
-        for copy in old.values():
-            Path(copy).unlink(missing_ok=True)
+        try:
+            _remove(*old.values())
+        except (KeyboardInterrupt, SystemExit):  # a signal as soon as it was called
+            _remove(*old.values())
+            raise
 
 
 def _kept(target: str, copy: str) -> None:
@@ -183,7 +185,18 @@ def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
             os.fsync(file.fileno())  # else a crash of the machine may leave an empty file
         yield temporary, target
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        try:
+            _remove(temporary)
+        except (KeyboardInterrupt, SystemExit):  # a signal as soon as it was called
+            _remove(temporary)
+            raise
+
+
+def _remove(*paths: str) -> None:
+    """Removes files, where they are there."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def _mode_of(target: str) -> int | None:

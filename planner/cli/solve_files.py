@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
@@ -208,7 +209,7 @@ def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: 
     from planner.question.request import ARGUMENTS  # noqa: PLC0415
     from planner.results.words import best_words  # noqa: PLC0415
 
-    again = f"evaluate again with: planner evaluate {path_as_text(output.name)}"
+    again = f"evaluate again with: planner evaluate {quote(path_as_text(output.name))}"
     comments = [*best_words(result, best), again]
     if request.pools is not None:
         return plan_of_pools(resolve_pools(request, ARGUMENTS), best.plan, comments, output.parent)

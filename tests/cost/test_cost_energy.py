@@ -109,10 +109,11 @@ def test_the_clock_rises_with_the_activity_it_may_have(
     assert np.all(np.diff(clock) >= -1e-9)
 
 
-def test_the_cap_of_a_linear_law() -> None:
-    """Without a slope V is 1 and the clock is the share of the dynamic power."""
-    chip = replace(H100, voltage_slope=0.0)
-    clock = clock_under_cap(chip, np.array([70.0, 362.5, 655.0, 700.0]))
+@each("scale", [1.0, 1e-4])
+def test_the_cap_of_a_linear_law(scale: float) -> None:
+    """Without a slope V is 1 and the clock is the share of the dynamic power, however little."""
+    chip = replace(H100, voltage_slope=0.0, idle_w=70.0 * scale, busy_w=655.0 * scale)
+    clock = clock_under_cap(chip, scale * np.array([70.0, 362.5, 655.0, 700.0]))
     assert np.allclose(clock, [0.0, 0.5, 1.0, 1.0], rtol=1e-12)
 
 

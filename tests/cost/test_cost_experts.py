@@ -287,5 +287,5 @@ def test_every_second_product_of_a_layer_and_half_of_layers_that_are_others() ->
     share = sum(products[1::2]) / sum(products)
     found = shapes_of(load_model("llama3-8b"), 4096).second_share
     assert found == pytest.approx(share, rel=1e-4)  # norms are the rest
-    for other in ("mixtral-8x7b", "deepseek-v3"):
+    for other in ("mixtral-8x7b", "deepseek-v3", "llama4-maverick"):
         assert shapes_of(load_model(other), 4096).second_share == 0.5

@@ -20,8 +20,9 @@ from planner.plan import Plan, PlanTable
 from planner.question.changes.changes import fields_of
 from planner.question.changes.leaves import Leaf
 from planner.question.options import SpaceOptions
-from planner.question.request import request_from
-from planner.question.resolved import resolve
+from planner.question.request import Request, request_from
+from planner.question.resolved import Resolved, resolve
+from planner.search.changes import effects
 from planner.search.changes.effects import notes_of_changes
 
 JOB: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 16}
@@ -121,6 +122,26 @@ def test_changes_that_meet(texts: list[str], words: str) -> None:
     with pytest.raises(InputError) as refused:
         planner.solve(**JOB, set=texts)
     assert all(words in line for line in str(refused.value).split("\n"))
+
+
+def test_a_change_that_cannot_be_asked_alone_is_refused_for_a_reason_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is said of what it would do without the others, as that is not known."""
+    texts = ("levels.nvlink.bandwidth=2x", "levels.nvlink.link_bandwidth=2x", "memory.bandwidth=2x")
+    resolved = resolve(request_from({**JOB, "set": texts}))
+
+    def of_several(request: Request, chips: int) -> Resolved:
+        if len(request.set) == 1:
+            raise InputError("set: this change needs another")
+        return resolve(request, chips=chips)
+
+    monkeypatch.setattr(effects, "resolve", of_several)
+    with pytest.raises(InputError) as refused:
+        notes_of_changes(resolved, PlanTable.from_plans([PLAN]), SpaceOptions(), 16)
+    lines = str(refused.value).split("\n")
+    assert [line.split()[1] for line in lines] == list(texts[:2])
+    assert not any("the other changes say the same" in line for line in lines)
 
 
 def test_a_lower_rated_power_slows_what_a_higher_one_speeds_up() -> None:

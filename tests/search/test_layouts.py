@@ -12,11 +12,13 @@ from support.cases import each
 from support.jobs import cost_model, dense_model, moe_model
 
 import planner
+from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
 from planner.frameworks.rules import applicable
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Torus
+from planner.network.synthesized.costs import NO_LINES, Lines
 from planner.plan import AXES, ORDERS, PlanTable
 from planner.plan.ranks import Layout
 from planner.question.options import SpaceOptions
@@ -24,7 +26,7 @@ from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.oracle.oracle import mesh_problem
 from planner.search.placements import patterns as listed
-from planner.search.placements.layouts import efficient, torus_of
+from planner.search.placements.layouts import efficient, least_alone, torus_of
 from planner.search.placements.patterns import layouts_of, patterns, unbeaten
 from planner.search.uniform.bounds import PartialPlanBounds
 from planner.search.uniform.candidates import Candidates
@@ -303,14 +305,19 @@ def test_gaps_of_groups_by_hand(
     ("fsdp", ("gather_s", "reduce_s")), ("cp", ("gather_s", "exchange_s")),
     ("ep", ("exchange_s",)), ("pp", ("send_s",)),
 ])  # fmt: skip
+@each("lines", [NO_LINES, Lines(gather=1, reduce=1, exchange=1)])
 def test_a_layout_that_is_better_in_any_cost_that_a_group_uses_is_kept(
-    group: str, used: tuple[str, ...]
+    group: str, used: tuple[str, ...], lines: Lines
 ) -> None:
     """Which costs those are, its collectives say: they take less where one of them is less."""
-    usual = np.ones((18, 2))
+    usual = np.ones((18 + lines.width, 2))
+    seconds_rows = [*range(2, 15), *range(18, len(usual))]
+
+    def costs_of(features: np.ndarray) -> GroupCosts:
+        return GroupCosts(features, levels=1, lines=lines)
 
     def seconds(features: np.ndarray) -> list[float]:
-        costs = GroupCosts(features, levels=1)
+        costs = costs_of(features)
         return [float(getattr(costs, name)(np.array([8.0]))[0]) for name in used]
 
     def less(*of_layout: int) -> np.ndarray:
@@ -318,9 +325,27 @@ def test_a_layout_that_is_better_in_any_cost_that_a_group_uses_is_kept(
         features[of_layout, range(len(of_layout))] = 0.5
         return features
 
-    first, *others = [row for row in range(2, 15) if seconds(less(row)) != seconds(usual)]
+    first, *others = [row for row in seconds_rows if seconds(less(row)) != seconds(usual)]
     mesh = np.zeros(2, dtype=np.int64)
-    for row in set(range(2, 15)) - {first}:
-        costs = {group: GroupCosts(less(row, first), levels=1)}
+    for row in {*seconds_rows} - {first}:
+        costs = {group: costs_of(less(row, first))}
         kept = efficient(mesh, {group: np.arange(2)}, costs)
         assert kept.tolist() == ([0, 1] if row in others else [1]), row
+
+
+@each("mode", ["nccl", "best"])
+def test_a_group_alone_takes_no_more_than_in_any_layout_and_not_less_than_nothing(
+    mode: str,
+) -> None:
+    model = job(0, "tpu-v5p")
+    assumptions = replace(model.assumptions, collectives=mode)
+    model = replace(model, assumptions=assumptions, tables=table_of)
+    options = SpaceOptions(axes=frozenset({"tp", "cp", "dp"}))
+    meshes = enumerate_meshes(model, (8,), options).columns
+    placements = build_placements(model, meshes, ORDERS, "every")
+    mesh = np.repeat(np.arange(len(meshes["tp"])), np.diff(placements.start))
+    for name in ("tp", "cp"):
+        costs = placements.costs[name].features[:, placements.classes[name]]
+        least = least_alone(model.fabric(8), meshes[name], 8)
+        assert np.all(least[2:] >= 0)
+        assert np.all(least[2:, mesh] <= costs[2:])

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.jobs import random_chips, random_cost_model
+from support.jobs import cost_model, moe_model, random_chips, random_cost_model
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
@@ -94,6 +94,20 @@ def test_a_schedule_whose_chunks_are_listed_stands_for_itself(
         assert np.all(least[here.mesh_id] <= memory_table(model, here.plans).peak)
         compared += int((here.plans.schedule == code_of_schedule("zb-v")).sum())
     assert compared > 0
+
+
+def test_an_interleave_that_mixes_kinds_of_layers_in_another_way_is_in_the_bound() -> None:
+    """Chunks that lie apart may have fewer layers with experts than stages of 1F1B have."""
+    model = cost_model(moe_model(4, 4), "dgx-h100-ndr", global_batch=16, framework="torchtitan")
+    options = SpaceOptions(fixed={"recompute": frozenset({0})})
+    meshes = enumerate_meshes(model, (8,), options)
+    space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
+    held = memory_table(model, space.plans).peak
+    least = least_of_meshes(model, meshes, 0, offload=False)
+    assert np.all(least[space.mesh_id] <= held)
+    of_mesh = np.full((2, len(meshes)), np.inf)
+    np.minimum.at(of_mesh, ((space.plans.interleave > 1).astype(np.int64), space.mesh_id), held)
+    assert np.any(of_mesh[1] < of_mesh[0])
 
 
 def test_the_bound_is_below_what_it_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -218,3 +218,14 @@ def test_under_a_limit_the_draw_is_that_of_the_operations_drawn(
     assert limited.as_it_is_s <= found.bound_s * (1 + 1e-9)
     with pytest.raises(InputError, match="cannot change the step"):
         under_power(job, plan, limited.as_it_is_w * 1.001, boundary, 0.0)
+
+
+def test_as_it_is_a_plan_has_the_clock_of_each_stage() -> None:
+    """The seconds and the most watts before anything is changed are those of the plan drawn."""
+    job, uneven = short(), (1.0, 0.8)
+    plan = with_stage_clocks(explicit_plan(job, Plan(pp=2, micro_batch=1, sharding="ddp")), uneven)
+    found = under_power(job, plan, 1.0, "chip", 0.0)
+    assert found.as_it_is_s == pytest.approx(timeline_of(job, plan).makespan_s, rel=1e-12)
+    fast = under_power(job, with_stage_clocks(plan, (1.0, 1.0)), 1.0, "chip", 0.0)
+    assert fast.as_it_is_s < found.as_it_is_s
+    assert fast.as_it_is_w > found.as_it_is_w

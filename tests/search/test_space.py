@@ -3,7 +3,9 @@
 import itertools
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from support.cases import each
 from support.jobs import cost_model, random_chips, random_cost_model
 
 from models_db import load_model
@@ -171,3 +173,22 @@ def test_the_space_is_what_the_rules_allow(seed: int) -> None:
 def test_the_space_of_real_jobs(name: str, hardware: str, framework: str, chips: int) -> None:
     model = cost_model(load_model(name), hardware, global_batch=48, framework=framework)
     assert set(searched(model, chips)) == set(listed(model, chips))
+
+
+@each(("name", "axis"), [("sequence_parallel", "tp"), ("cp_mode", "cp")])
+@each("code", [0, 1])
+def test_an_exchange_that_is_fixed_holds_where_its_axis_exchanges(
+    name: str, axis: str, code: int
+) -> None:
+    model = cost_model(load_model("llama2-7b"), "dgx-h100-ndr", global_batch=8)
+    free, fixed = SpaceOptions(), SpaceOptions(fixed={name: frozenset({code})})
+    every, chosen = (
+        cross_choices(model, cross_partial_plans(model, meshes, options), options).plans
+        for options in (free, fixed)
+        for meshes in [enumerate_meshes(model, (8,), options)]
+    )
+    ok = (getattr(every, axis) == 1) | (getattr(every, name) == code)
+    wanted = {every.plan(row) for row in np.flatnonzero(ok)}
+    assert 0 < len(wanted) < len(every)
+    found = {chosen.plan(row) for row in range(len(chosen))}
+    assert (len(found - wanted), len(wanted - found)) == (0, 0)

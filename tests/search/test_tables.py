@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.cases import each
 from support.jobs import cost_model, dense_model, random_chips, random_cost_model
 
 from planner.base.arrays import distinct, packed_key
@@ -11,6 +12,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import ORDERS, PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.uneven.rows import no_placements
 from planner.search.uniform.candidates import Candidates
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import Space, cross_choices, cross_partial_plans
@@ -110,3 +112,8 @@ def test_a_table_of_one_plan_is_the_plan() -> None:
     plan = space.plans.plan(0)
     again = PlanTable.from_plans([plan])
     assert again.plan(0) == plan
+
+
+@each("meshes", [0, 1, 3])
+def test_meshes_without_a_placement_have_none_each(meshes: int) -> None:
+    assert no_placements(meshes).count.tolist() == [0] * meshes

@@ -1,6 +1,7 @@
 """What is JSON is read as such, and as the reader of YAML reads it."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -10,21 +11,16 @@ from support.cases import each
 
 from strict_yaml import reading
 from strict_yaml.errors import YamlError
-from strict_yaml.json_text import json_data
+from strict_yaml.json_text import json_data, json_lines
+from strict_yaml.lines import line_of
 from strict_yaml.reading import load, read_with_lines
 
-WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\x85\u2028\u2029\ufeff"))
-PLAIN = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | WORDS
-)
+WORDS = st.text(st.characters(codec="utf-8"), max_size=6)
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 DATA = st.dictionaries(
     WORDS,
     st.recursive(
-        PLAIN,
+        PLAIN | WORDS,
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
         max_leaves=8,
     ),
@@ -40,17 +36,38 @@ def typed(data: Any) -> Any:
 
 
 @settings(max_examples=100, deadline=None)
-@given(DATA, st.sampled_from([None, 2]), st.booleans())
-def test_it_is_what_the_reader_of_yaml_reads(data: Any, indent: int | None, ascii: bool) -> None:
-    text = json.dumps(data, indent=indent, ensure_ascii=ascii, allow_nan=False)
+@given(DATA, st.sampled_from([None, 2]))
+def test_it_is_what_the_reader_of_yaml_reads(data: Any, indent: int | None) -> None:
+    text = json.dumps(data, indent=indent)  # in ASCII, as YAML folds and refuses some letters
+    builder = reading._Builder(text, 99, math.inf)
+    own = builder.document()
     found = json_data(text)
-    try:
-        builder = reading._read(text, max_depth=99)
-    except YamlError:  # more than YAML takes: names of over 1,024 letters, letters it has not
-        return
-    if found is not None:
-        assert typed(found[0]) == typed(builder.data) == typed(data)
-        assert found[1] == builder.depth
+    if found is not None:  # halves of characters are not JSON here
+        assert not builder.mistakes
+        assert typed(found[0]) == typed(own) == typed(data)
+        assert found[1] == builder.deepest
+        assert json_lines(text) == builder.lines
+
+
+@settings(max_examples=100, deadline=None)
+@given(DATA, st.sampled_from([None, "\t", 2]), st.sampled_from([":", "\n:\n", " \t: "]))
+def test_a_line_is_told_of_whatever_is_json(
+    data: Any, indent: str | int | None, colon: str
+) -> None:
+    """Letters and places that YAML refuses or folds once ended the program, or changed a value."""
+    data["known"] = {"x" * 2000: 1}
+    text = json.dumps(data, indent=indent, separators=(",", colon), ensure_ascii=False) + " \t"
+    assert typed(load(text)) == typed(data)
+    line = text.count("\n", 0, text.index('"known"')) + 1
+    assert line_of(text, ("known",)) == line
+    assert typed(load(text)) == typed(data)
+
+
+def test_lines_of_much_json_are_counted_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_read", None)
+    text = json.dumps({f"n{at}": [at] for at in range(5_000)}, indent=1)
+    load(text)
+    assert line_of(text, ("n4999",)) == text.count("\n") - 2
 
 
 @each("text", [

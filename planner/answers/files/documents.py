@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
 from planner.assumptions.file_kinds import with_command
@@ -51,7 +52,7 @@ def of_another_kind(path: Path, name: str) -> InputError | None:
     except InputError:
         return None
     if "is a plan" in other:
-        other += f"; planner evaluate {path_as_text(name)} --plot report.html reports it"
+        other += f"; planner evaluate {quote(path_as_text(name))} --plot report.html reports it"
     return InputError(f"{name}: {other}; a report needs {WANTED}") if other else None
 
 

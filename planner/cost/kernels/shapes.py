@@ -188,7 +188,7 @@ def selected(shapes: Shapes, selective: str, left: float) -> float:
         "second-matmuls": second,
         "up-projections": shapes.up_share,
     }
-    return shares.get(selective, 0.0)
+    return shares[selective]
 
 
 def mean_context(model: Model, seq_len: float) -> float:

@@ -132,7 +132,8 @@ def _in_order(graph: nx.Graph) -> nx.Graph:
     ordered = graph.__class__()
     ordered.graph.update(graph.graph)
     numbered = sorted(chips, key=lambda node: int(str(node)))
-    others = [node for node in graph if node not in set(chips)]
+    numbers = set(chips)
+    others = [node for node in graph if node not in numbers]
     ordered.add_nodes_from((node, graph.nodes[node]) for node in (*numbered, *others))
     ordered.add_edges_from(graph.edges(data=True))
     return ordered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from shlex import quote
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -75,12 +76,13 @@ def status_view(result: SweepResult) -> RenderableType:
     body: list[RenderableType] = [pairs(rows)]
     if reasons:
         body += [Text(), indented(reasons)]
-    store = result.path
+    store = quote(str(result.path))
     more = []
     if left and not running:
-        more.append(f"planner sweep run {result.file or 'STUDY'} -o {store}")
+        study = quote(result.file) if result.file else "STUDY"
+        more.append(f"planner sweep run {study} -o {store}")
     more.append(f"planner sweep {'table' if counts.done else 'status'} {store}")
-    return Group(section(str(store), *body), Text(), Text("Next: " + "\n      ".join(more)))
+    return Group(section(str(result.path), *body), Text(), Text("Next: " + "\n      ".join(more)))
 
 
 def _share(part: int, whole: int) -> str:

@@ -14,32 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from planner.base.errors import InputError, UnfinishedError
 from planner.base.files import is_file, similar_file
 from planner.base.messages import one_line
+from planner.studies.sweep.opening import opened
 from planner.studies.sweep.places import locked_by
 from planner.studies.sweep.rows import Row, object_in, row_of
 
-_APPLICATION = 0x504C5357  # "PLSW": what the file says of itself
-_FORM = 1
-_BUSY_S = 20.0
 _CHUNK = 1000
-_TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE job (
-  key TEXT PRIMARY KEY, family TEXT NOT NULL, first INTEGER NOT NULL, asked TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE point (place INTEGER PRIMARY KEY, key TEXT NOT NULL, axes TEXT NOT NULL);
-CREATE TABLE result (
-  number INTEGER PRIMARY KEY, key TEXT NOT NULL, version TEXT NOT NULL, status TEXT NOT NULL,
-  answer TEXT NOT NULL, cpu_s REAL NOT NULL, at TEXT NOT NULL, run TEXT NOT NULL,
-  UNIQUE (key, version)
-);
-CREATE INDEX point_key ON point (key);
-CREATE INDEX job_order ON job (family, first);
-"""
 _SHOWN = """
   result.number = (SELECT number FROM result AS own WHERE own.key = point.key
                    ORDER BY own.version = :version DESC, own.number DESC LIMIT 1)
@@ -107,50 +92,7 @@ class Store:
         if not write and not is_file(path):
             raise InputError(f"{self._name}: there is no such store{similar_file(path)}")
         with self._told():
-            self._db = self._opened(write=write)
-
-    def _opened(self, *, write: bool) -> sqlite3.Connection:
-        """The database, checked; to be read from a folder that cannot be written to as well."""
-        uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
-        try:
-            database = self._connected(uri)
-        except sqlite3.OperationalError:
-            if write:
-                raise
-            database = self._connected(f"{uri}&immutable=1")
-        if write:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = FULL")
-        return database
-
-    def _connected(self, uri: str) -> sqlite3.Connection:
-        database = sqlite3.connect(
-            uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
-        )
-        try:
-            self._recognised(database, write="mode=rwc" in uri)
-        except BaseException:
-            database.close()
-            raise
-        return database
-
-    def _recognised(self, database: sqlite3.Connection, *, write: bool) -> None:
-        """Makes the tables of an empty file; refuses one that is no store.
-
-        Raises:
-            InputError: It is another database, or one of another version.
-        """
-        kind = database.execute("PRAGMA application_id").fetchone()[0]
-        empty = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-        if kind == 0 and empty and write:
-            made = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_FORM};"
-            database.executescript(f"BEGIN IMMEDIATE; {made} {_TABLES} COMMIT;")
-            return
-        if kind != _APPLICATION:
-            raise InputError(f"{self._name}: is no store of planner sweep; name another file")
-        form = database.execute("PRAGMA user_version").fetchone()[0]
-        if form != _FORM:
-            raise InputError(f"{self._name}: has form {form}; this planner reads form {_FORM}")
+            self._db = opened(path, write=write)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -188,7 +130,7 @@ class Store:
     def _damaged(self, said: str, beside: str = "") -> InputError:
         return InputError(
             f"{self._name}: is damaged{beside} ({said}); name another file; "
-            f"sqlite3 {self._name} .recover prints what can be read"
+            f"sqlite3 {quote(self._name)} .recover prints what can be read"
         )
 
     @contextmanager

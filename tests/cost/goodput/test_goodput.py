@@ -57,8 +57,11 @@ def test_a_run_is_not_longer_between_checkpoints_than_itself() -> None:
     assert 0.0 < float(found.work) < 1.0
 
 
-def test_a_checkpoint_of_adapters_holds_them_alone() -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_a_checkpoint_of_adapters_holds_them_alone(optimizer: str) -> None:
+    """None of what Adam keeps of embedding and head beside an optimizer of matrices."""
     asked = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 8, "framework": "megatron"}
+    asked["optimizer"] = optimizer
     job = resolve(request_from({**asked, "job": "lora"})).cost.job
     own, _ = optimizer_bytes(job)
     each_bytes = job.framework.weight_bytes + own

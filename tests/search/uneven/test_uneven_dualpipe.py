@@ -160,3 +160,44 @@ def test_chunks_that_are_given_may_differ_by_any_number() -> None:
     best = solve_stages(Question(problem=free.problem)).decision
     assert best is not None
     assert searched_sizes(rows.plans.plan(0), _sizes(free.plan(best)))
+
+
+@pytest.mark.parametrize("layers", [9, 17])
+def test_the_chunks_of_a_pair_are_as_equal_as_memory_allows(layers: int) -> None:
+    """Chunks that take the same time together may be dealt in several ways."""
+    small = replace(moe_model(layers, 4), vocab_size=64)
+    model = cost_model(small, "dgx-h100-ndr", global_batch=16, framework="hai-llm")
+    rows = rows_of(model, 4, pp=frozenset({4}), recompute=frozenset({0}))
+    rows = rows.take(np.flatnonzero(rows.plans.schedule == DUALPIPE)[:1])
+    columns = row_columns(model, Limits(), rows, 0, model.clocks(wanted=False), 1e6)
+    assert columns is not None
+    best = solve_stages(Question(problem=columns.problem)).decision
+    assert best is not None
+    sizes = _sizes(columns.plan(best))
+    assert sum(sizes) == layers
+    assert all(abs(near - far) <= 1 for near, far in zip(sizes, sizes[::-1], strict=True))
+
+
+@pytest.mark.parametrize("bubbles", [True, False])
+@pytest.mark.parametrize("energy", [True, False])
+def test_no_pair_is_left_that_another_beats_in_all_that_counts(
+    *, bubbles: bool, energy: bool
+) -> None:
+    """Of pairs that begin, end and hold the same, by what forms of time, and joules, look at."""
+    dense = dense_model(6, 512, 8, 8, 2048)
+    model = cost_model(dense, "dgx-h100-ndr", global_batch=16, framework="hai-llm", few_clocks=True)
+    model = replace(model, assumptions=replace(model.assumptions, bubbles=bubbles))
+    rows = rows_of(model, 4, pp=frozenset({4}), micro_batch=frozenset({1}))
+    rows = rows.take(np.flatnonzero(rows.plans.schedule == DUALPIPE)[:1])
+    found = row_columns(model, Limits(), rows, 0, model.clocks(wanted=True), 1e6, energy=energy)
+    assert found is not None
+    columns, forms = found.problem.columns, found.problem.time
+    summed = np.any([form.sums or (0, 0) for form in forms], axis=0)
+    joules = columns.sums[:, 2:3] * energy
+    peaks = columns.peaks[:, np.any([form.peaks for form in forms], axis=0)]
+    values = np.hstack([columns.sums[:, :2][:, summed], joules, peaks])
+    alike = [columns.device[:, None], columns.starts, columns.ends, columns.sums[:, 3:]]
+    _, which = np.unique(np.hstack(alike), axis=0, return_inverse=True)
+    no_more = (values[:, None] <= values[None]).all(axis=2) & (which[:, None] == which[None])
+    assert len(values) > 10
+    assert no_more.sum() == len(values)  # each pair is no more than itself alone

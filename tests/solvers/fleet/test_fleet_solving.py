@@ -16,7 +16,9 @@ from solvers.fleet.listing import first_come
 from solvers.fleet.pricing import priced
 from solvers.fleet.problem import (
     UNLIMITED,
+    Choices,
     Fleet,
+    Jobs,
     Run,
     broken,
     lateness_of,
@@ -115,6 +117,30 @@ def test_power_and_money_without_a_limit_keep_no_choice() -> None:
     assert len(without_dominated(both)[1]) == rows
     limited = replace(both, money=99, total_power=99)
     assert len(without_dominated(limited)[1]) == 2 * rows
+
+
+@each(("jobs", "steps", "deadline"), [(2, 5, 5), (3, 5, 5), (3, 4, 4), (4, 3, 5)])
+def test_prices_alone_prove_what_waits_where_one_job_runs_at_a_time(
+    jobs: int, steps: int, deadline: int
+) -> None:
+    """Each job on all units; the n-th ends after n times its steps, a unit late per step."""
+    none = np.zeros(jobs, dtype=np.int64)
+    whole = none + 4
+    fleet = Fleet(
+        jobs=Jobs(
+            release=none, deadline=none + deadline, weight=none + 1, latest=none + jobs * steps,
+            work=none + 10**9, segments=none + 1,
+        ),
+        choices=Choices(
+            job=np.arange(jobs), cluster=none, steps=none + steps, units=whole, power=whole,
+            money=none, value=none, rate=none + 1, lost=none, step_money=none, step_value=none,
+        ),
+        units=np.array([4]), power=np.array([UNLIMITED]), total_power=UNLIMITED,
+        money=UNLIMITED, horizon=jobs * steps,
+    )  # fmt: skip
+    late = sum(max(0, n * steps - deadline) for n in range(1, jobs + 1))
+    found = priced(fleet, 0.0, time.perf_counter() + 60)
+    assert found.bound == found.value == late > 0
 
 
 def test_prices_of_the_bound_guide_jobs_that_cannot_all_be_in_time() -> None:

@@ -15,7 +15,7 @@ from solvers.stages.problem import Choice, StageProblem
 
 
 def solve(question: Question) -> Solution[Choice]:
-    """Least cost by trying everything; nothing where no time is left."""
+    """Least cost by trying everything, of equals the slowest; nothing where no time is left."""
     if question.seconds is not None and question.seconds <= 0:
         return Solution(
             decision=None, objective=np.inf, bound=-np.inf, status=Status.TIME_LIMIT, seconds=0.0
@@ -23,7 +23,7 @@ def solve(question: Question) -> Solution[Choice]:
     longest = UNLIMITED if question.longest is None else question.longest
     below = UNLIMITED if question.below is None else question.below
     inside = [c for c in choices(question.problem) if c.time <= longest and c.cost < below]
-    best = min(inside, key=lambda c: c.cost, default=None)
+    best = min(inside, key=lambda c: (c.cost, -c.time), default=None)
     value = float(below) if best is None else float(best.cost)
     status = Status.INFEASIBLE if best is None else Status.OPTIMAL
     return Solution(
@@ -215,6 +215,16 @@ def test_the_least_product_within_a_gap_is_proved_within_it(seed: int) -> None:
     exact = search(problems, known=[known], soonest=known.time)
     assert len(points) <= len(list(exact.least_product()))
     assert len(run.solved) <= len(exact.solved)
+
+
+@each("seed", range(3))
+def test_of_choices_that_cost_the_same_the_fastest_is_found(seed: int) -> None:
+    problem = random_problem(np.random.default_rng(600 + seed))
+    columns = replace(problem.columns, sums=problem.columns.sums * [1, 0])
+    alike = replace(problem, columns=columns, cost_per_time=0)
+    found = search([alike]).best(None)
+    assert found is not None
+    assert found.found.time == min(c.time for c in choices(alike))
 
 
 def test_no_limit_below_the_soonest_choice_is_asked_for() -> None:

@@ -193,6 +193,17 @@ def test_a_bad_number_is_refused_by_table_and_entry(name, entry, value, why):
         rounded(**given)
 
 
+@each(("price", "refused"), [(3.7e14, False), (3.8e14, True)])
+def test_a_price_of_time_at_which_costs_are_too_large_is_refused(price, refused):
+    """Three micro-batches of four layers take up to 24,000 units of time, so that 2**53 is near."""
+    given = plain(cost_per_time=price)
+    if not refused:
+        assert rounded(**given).cost_per_time == 3.7e11
+        return
+    with pytest.raises(ValueError, match=r"sums of cost can pass 2\*\*53"):
+        rounded(**given)
+
+
 @each(
     ("changes", "why"),
     [
@@ -201,6 +212,8 @@ def test_a_bad_number_is_refused_by_table_and_entry(name, entry, value, why):
         ({"kinds": np.array([0, 0, 1, 0])}, "kinds[2] = 1 must be below 1"),
         ({"cost": np.zeros((1, 1, 2))}, "cost and extra_cost are given together"),
         ({"micro_batches": 0}, "must be at least 1"),
+        ({"most_layers": 0}, "most_layers 0 must be at least 1"),
+        ({"cost_per_time": -1e3}, "cost_per_time -1 at least 0"),
         ({"crossings": np.zeros((1, 2))}, "crossings has shape (1, 2); 1 groups are named"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from support.cases import each
 
 from planner.base.errors import InputError, UnfinishedError
-from planner.studies.sweep import store as stores
+from planner.studies.sweep import opening
 from planner.studies.sweep.places import check_local, held_by, holding, locked_by
 from planner.studies.sweep.store import Solved, Store
 
@@ -111,6 +111,67 @@ def test_another_database_and_another_form_are_refused(tmp_path: Path) -> None:
         Store(tmp_path / "own.db")
 
 
+ENDLESS = """
+ALTER TABLE {0} RENAME TO real;
+CREATE VIEW {0} AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+  SELECT real.* FROM real, n;
+"""
+
+
+@each("script", [
+    *(ENDLESS.format(table) for table in ("meta", "job", "point", "result")),
+    "CREATE TRIGGER t AFTER INSERT ON result BEGIN DELETE FROM result; END",
+    "DROP INDEX point_key", "ALTER TABLE point ADD COLUMN more TEXT", "CREATE TABLE beside (a)",
+])  # fmt: skip
+def test_a_file_with_anything_else_in_it_is_refused(script: str, tmp_path: Path) -> None:
+    """A view once asked SQLite for work without an end, which no signal interrupts."""
+    path = tmp_path / "study.db"
+    Store(path, write=True).close()
+    with sqlite3.connect(path) as database:
+        database.executescript(script)
+    database.close()
+    with pytest.raises(InputError, match="is no store as planner sweep writes it"):
+        Store(path)
+
+
+def test_results_that_cannot_be_read_are_not_left_out(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a killed run wrote last lies beside the store, which a read-only folder cannot merge."""
+    store.add([solved("k1")])
+    real = opening._connected
+
+    def connected(uri: str, path: Path, *, write: bool) -> sqlite3.Connection:
+        if "immutable" not in uri:
+            error = sqlite3.OperationalError("unable to open database file")
+            error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+            raise error
+        return real(uri, path, write=write)
+
+    monkeypatch.setattr(opening, "_connected", connected)
+    with pytest.raises(
+        InputError, match=r"its last results are in .*study\.db-wal, and its folder"
+    ):
+        Store(store.path)
+    store.close()  # what is beside the file is in it now
+    with Store(store.path) as opened:
+        assert opened.results() == 1
+
+
+def test_a_store_that_is_locked_is_not_read_past_the_lock(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "_READER_WAITS_S", 0.05)
+    path = store.path
+    store.close()
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("PRAGMA locking_mode = EXCLUSIVE")
+    database.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(UnfinishedError, match="is locked"):
+        Store(path)
+    database.close()
+
+
 def test_damage_is_found_before_a_run(store: Store) -> None:
     store.add([solved(f"k{at}", answer="x" * 500) for at in range(300)])
     path = store.path
@@ -138,7 +199,7 @@ def test_a_damaged_question_is_told_before_it_is_asked(store: Store, asked: str 
 def test_a_locked_store_names_who_holds_it(
     store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(stores, "_BUSY_S", 0.0)
+    monkeypatch.setattr(opening, "_WRITER_WAITS_S", 0.0)
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     store._db.execute("PRAGMA busy_timeout = 0")
