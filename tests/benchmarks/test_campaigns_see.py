@@ -1,8 +1,13 @@
 """Faults that are put in, each of which a campaign of `benchmarks/reliability.py` tells."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -56,3 +61,96 @@ def test_options_of_commands_that_refuse_everything(
         counts = options.campaign(0, 1, told.append)
     assert tuple(counts) == options.ROWS
     assert sum(count.faults for count in counts.values()) == len(told) == faults, told
+
+
+@each(("what", "printed", "wrong"), [
+    ("dumb terminal", "'plain'", ""), ("dumb terminal", "chr(27) + '[31mred'", "a dumb terminal"),
+    ("dumb terminal", "'a', file=sys.stderr", "nothing is printed"),
+    ("dumb terminal", "'a'); print(chr(27) + '[2K', file=sys.stderr", "a dumb terminal"),
+    ("20 columns", "chr(27) + '[1m' + 20 * 'a' + chr(27) + '[0m'", ""),
+    ("20 columns", "chr(27) + '[1m' + 21 * 'a'", "wider than 20"),
+    ("20 columns", "'a'", "no style"),
+    ("1 column", "chr(27) + '[1m\u6f22'", "wider than 1"),
+    ("20 columns", "chr(27) + '[m' + str(os.get_terminal_size().columns)", ""),
+])  # fmt: skip
+def test_what_a_terminal_gets(what: str, printed: str, wrong: str) -> None:
+    """Standard output went nowhere, so that no terminal was tried."""
+    surroundings, told = campaigns("surroundings"), list[str]()
+    program = (
+        f"import os, sys; assert sys.stdout.isatty() and sys.stderr.isatty(); print({printed})"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(surroundings, "COMMANDS", ("rack topology",))
+        patch.setattr(surroundings, "PROGRAM", [sys.executable, "-c", program])
+        patch.setattr(surroundings, "halved", lambda *_: "")
+        patch.setattr(surroundings, "_files_of", lambda place, _: place.files())
+        patch.setattr(surroundings.Place, "cleared", lambda *_, **__: None)
+        ((_, count),) = surroundings.surrounded(told.append, what)
+    assert (count.faults, len(told)) == (bool(wrong), bool(wrong)), told
+    assert all(wrong in line for line in told)
+
+
+def _replaced(*paths: str) -> None:
+    os.replace(*paths)  # as it is in that moment
+
+
+def test_a_rename_that_a_cut_of_power_undoes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only fsync of files was looked at."""
+    faults, told = campaigns("faults"), list[str]()
+    monkeypatch.setattr("planner.base.files._renamed", _replaced)
+    monkeypatch.setattr(faults, "FAULTS", faults.FAULTS[1:2])
+    ((_, count),) = faults.injected(told.append, "models import")
+    assert count.faults == len(told) == 2
+    assert all("its folder not kept by fsync" in line for line in told)
+
+
+def test_names_that_cannot_be_given_or_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of link and unlink never failed. A file that no unlink takes away is counted."""
+    faults, told = campaigns("faults"), list[str]()
+
+    def command(*_: object) -> Any:
+        new, copy = place.out / "new.yaml", place.out / ".planner-1"
+        descriptor = os.open(new, os.O_CREAT | os.O_WRONLY)
+        os.write(descriptor, b"new" * 10)
+        os.close(descriptor)
+        try:
+            for call in (lambda: os.link(new, copy), lambda: os.unlink(copy)):
+                with suppress(FileNotFoundError, *((OSError,) if tidy else ())):
+                    call()
+        except OSError as error:
+            return _outcome((), -1, err=str(error))
+        return _outcome((), 0)
+
+    monkeypatch.setattr(faults, "run", command)
+    monkeypatch.setattr(faults, "FAULTS", faults.FAULTS[:1])
+    monkeypatch.setattr(faults, "_CALLS", ())
+    for tidy in (True, False):
+        with TemporaryDirectory() as folder:
+            place, told = faults.Place(Path(folder)), []
+            count = faults._of_command("x", ("-o", "OUT.yaml"), place, told.append)
+        assert (count.tried, count.left, count.faults) == (4, 2, 0 if tidy else 4), told
+
+
+def test_a_command_before_the_last_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study that failed was no fault where its table was the same as usual."""
+    same, told = campaigns("same"), list[str]()
+
+    def run(words: list[str], **_: object) -> Any:
+        code = 1 if "run" in words else 0
+        return subprocess.CompletedProcess(words, code, stdout="{}", stderr="error: no\n")
+
+    monkeypatch.setattr(same.subprocess, "run", run)
+    monkeypatch.setattr(same, "WAYS", {"the same again": same.WAYS["the same again"]})
+    ((_, count),) = same.campaign(told.append, "sweep")
+    assert (count.byte_equal, count.faults, len(told)) == (0, 1, 1)
+
+
+def test_signals_that_all_come_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    signals, told = campaigns("signals"), list[str]()
+    monkeypatch.setattr(signals, "halved", lambda *_, **__: "")
+    monkeypatch.setattr(signals, "WRITES", {"models import": signals.WRITES["models import"]})
+    for code, faults in ((0, 1), (130, 0)):
+        monkeypatch.setattr(signals, "_signalled", lambda *_, code=code: (code, ""))
+        monkeypatch.setattr(signals, "SIGNALS", signals.SIGNALS[:1])
+        ((_, count),) = signals.signalled(3, 1, told.append)
+        assert (count.tried, count.faults, len(told)) == (3, faults, 1)

@@ -233,6 +233,9 @@ def test_a_file_that_a_cut_of_power_empties_would_be_seen(tmp_path: Path) -> Non
             file.write(late)
             file.close()
             os.replace(path, tmp_path / "b")
+            folder = os.open(tmp_path, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
         assert len(one.unsafe) == bool(late)
     assert one.calls[:5] == ["open", "write", "fsync", "write", "close"]
 
