@@ -23,7 +23,7 @@ from typing import Any
 from unittest import mock
 
 from campaigns import samples
-from campaigns.inputs import FILES, FORMATS
+from campaigns.readers import FILES, FORMATS
 from campaigns.running import Outcome, run
 from planner.base.errors import ExitCode
 

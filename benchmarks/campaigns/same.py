@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns import samples
-from campaigns.inputs import FILES, FORMATS
+from campaigns.readers import FILES, FORMATS
 
 Told = Callable[[str], None]
 ROOT = Path(__file__).resolve().parents[2]

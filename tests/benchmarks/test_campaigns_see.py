@@ -2,10 +2,13 @@
 
 import json
 import os
+import random
+import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -154,3 +157,69 @@ def test_signals_that_all_come_too_late(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(signals, "SIGNALS", signals.SIGNALS[:1])
         ((_, count),) = signals.signalled(3, 1, told.append)
         assert (count.tried, count.faults, len(told)) == (3, faults, 1)
+
+
+def test_inputs_are_json_too_and_stores_are_damaged_as_databases() -> None:
+    """No file of YAML was ever JSON, no JSON was large or odd, and stores had other bytes alone."""
+    readers = campaigns("readers").readers()
+    job = readers["job"]
+    made = [job.damaged(random.Random(at)) for at in range(300)]
+    texts = [one for one in made if one.lstrip()[:1] in (b"{", b"[")]
+    assert 30 < len(texts) < 150
+    texts = [campaigns("json_texts").json_text(job.tree, random.Random(at)) for at in range(400)]
+    for odd in ("\x85", "\u2028", "\x7f", "\ufeff"):
+        assert any(odd.encode() in one for one in texts), odd
+    assert any(re.search(rb'"\s*\n\s*:', one) for one in texts)
+    assert any(b"\\u2028" in one for one in texts)
+    assert any(b"k" * 1025 in one for one in texts)
+    large = [job.strained(random.Random(at)) for at in range(200)]
+    assert max(map(len, large)) < 1e6
+    assert any(one.count(b'"x') >= 20_000 for one in large)
+    assert any(re.search(rb"\[\s*(1\.5[\s,]*){4000}", one) for one in large)
+    stores = campaigns("stores")
+    said = {stores.statement(random.Random(at)).split()[0] for at in range(300)}
+    assert {"UPDATE", "ALTER", "CREATE", "DROP", "DELETE", "INSERT", "PRAGMA"} <= said
+    store = readers["store"]
+    seen = dict[object, int]()
+    for at in range(100):
+        with closing(sqlite3.connect(":memory:")) as base:
+            base.deserialize(stores.damaged(store.content, random.Random(at)))
+            with suppress(sqlite3.DatabaseError):
+                kinds = base.execute("SELECT type FROM sqlite_master").fetchall()
+                for found in ((version := base.execute("PRAGMA user_version").fetchone()), *kinds):
+                    seen[found[0]] = seen.get(found[0], 0) + 1
+                assert version
+    assert {1, 2, "view", "trigger", "table"} <= {*seen}
+    log = readers["store, its log"]
+    logs = {log.damage(log.content, random.Random(at)) for at in range(10)}
+    assert len(logs) > 5
+    assert all(one[:4] in (b"7\x7f\x06\x82", b"7\x7f\x06\x83", b"") for one in logs)
+
+
+def test_a_reader_that_ends_in_a_defect_at_json_would_be_seen(tmp_path: Path) -> None:
+    inputs, told = campaigns("inputs"), list[str]()
+    folder, reader = inputs.Folder(tmp_path), campaigns("readers").readers()["job"]
+    for at in range(60):
+        outcome = folder.tried(reader, reader.damaged(random.Random(at)), _breaks_at_json)
+        told += [outcome.fault()] if outcome.fault() else []
+    assert any("KeyError" in line for line in told)
+
+
+def _breaks_at_json(path: Path) -> None:
+    if path.read_bytes().lstrip()[:1] == b"{":
+        raise KeyError
+
+
+@each(("printed", "said"), [
+    ('{"a": 1, "seconds": 2}', ""), ('{"a": 2}', ".a: 1 and 2"), ('{"a": 1, "b": 1}', "and"),
+    ("no document", "no document"), ("", "and ''"),
+])  # fmt: skip
+def test_a_process_that_answers_otherwise(printed: str, said: str) -> None:
+    """Only its code was looked at, and whether it had a traceback."""
+    commands = campaigns("commands")
+    again = subprocess.CompletedProcess((), 0, stdout=printed, stderr="")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commands.subprocess, "run", lambda *_, **__: again)
+        found = commands._apart(_outcome(("x", "--json"), 0, '{"a": 1, "seconds": 1}'), Path())
+    assert bool(found) == bool(said)
+    assert said in found

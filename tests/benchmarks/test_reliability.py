@@ -22,11 +22,12 @@ from support.cases import each
 
 KINDS = (
     "job", "job with a layout", "plan", "plan with stages", "front, JSON", "answer", "study",
-    "store", "fleet", "assumptions", "cluster", "cluster in full", "chip", "model", "config.json",
-    "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges", "traffic, npy", "traffic, CSV",
-    "runs", "calibration", "nccl-tests", "GEMM", "failures", "points", "log of a run", "launch",
-    "schedule", "schedule, XML", "launch of megatron", "launch of deepspeed",
-    "launch of torchtitan", "launch of maxtext", "launch of nanotron", "launch of axolotl",
+    "store", "store, its log", "fleet", "assumptions", "cluster", "cluster in full", "chip",
+    "model", "config.json", "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges",
+    "traffic, npy", "traffic, CSV", "runs", "calibration", "nccl-tests", "GEMM", "failures",
+    "points", "log of a run", "launch", "schedule", "schedule, XML", "launch of megatron",
+    "launch of deepspeed", "launch of torchtitan", "launch of maxtext", "launch of nanotron",
+    "launch of axolotl",
     "launch of trl", "launch of torchtune", "graph, adjacency", "outputs, CSV", "outputs, matrix",
     "outputs, list", "outputs, NCCL", "outputs, ROCm", "outputs, Slurm", "outputs, ports",
     "trace, Kineto", "trace, Nsight", "manifest", "certificate", "certificate of stages",
