@@ -87,7 +87,7 @@ def large(tree: dict[str, Any], random: Random) -> dict[str, Any]:
     elif action == "numbers":
         part[key] = [random.choice((0, 1.5, -1, 10**30))] * many
     elif action == "maps":
-        part[key] = [{"x": 1}] * many
+        part[key] = [{"x": 1} for _ in range(many)]
     else:
         part[key] = {f"{key}{at}": "a" for at in range(many)}
     return tree
