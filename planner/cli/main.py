@@ -140,7 +140,7 @@ def _guarded(arguments: list[str]) -> int:
         code = _run(arguments)
         sys.stdout.flush()
     except (PlannerError, KeyboardInterrupt) as error:
-        code = _ended(error)
+        code = ended(error)
     except StreamError as error:
         code = _unheard(error)
     return code
@@ -155,7 +155,7 @@ def _unheard(error: StreamError) -> int:
     return InputError.exit_code
 
 
-def _ended(error: PlannerError | KeyboardInterrupt) -> int:
+def ended(error: PlannerError | KeyboardInterrupt) -> int:
     """Says why a command ended, and with which code."""
     if isinstance(error, KeyboardInterrupt) or (heard() and not isinstance(error, UnfinishedError)):
         _say("interrupted")
