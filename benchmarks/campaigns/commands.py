@@ -198,7 +198,7 @@ def _otherwise(one: Outcome, other: Outcome) -> str:
     Where one is no document, texts are held against one another as they are.
     """
     try:
-        return different(*(_lasting(done.document) for done in (one, other)), 0.0)
+        return different(_lasting(one.document), _lasting(other.document), 0.0)
     except ValueError:
         return "" if one.out == other.out else f"{one.out[-300:]!r} and {other.out[-300:]!r}"
 

@@ -193,10 +193,18 @@ def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
 
 
 def _remove(*paths: str) -> None:
-    """Removes files, where they are there."""
+    """Removes files, where they are there.
+
+    Raises:
+        InputError: One stays.
+    """
     for path in paths:
-        with contextlib.suppress(FileNotFoundError):
+        try:
             os.unlink(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise InputError(f"{path}: cannot be removed ({_reason(error)})") from error
 
 
 def _mode_of(target: str) -> int | None:

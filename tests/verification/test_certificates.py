@@ -181,7 +181,8 @@ def test_commands_write_and_check_a_certificate(tmp_path: Path) -> None:
         ("{}", "no field 'certificate'"),
         ('{"certificate": 2}', "format 2"),
         ('{"certificate": 1}', "question: is missing"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "more than 9,333 lists and objects"),
+        ("[" * 900 + " " * 100_000, "not JSON"),
     ],
 )
 def test_other_files_are_no_certificates(content: str, said: str, tmp_path: Path) -> None:
