@@ -346,7 +346,7 @@ def test_a_line_that_is_to_work_works(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of two commands were refused always, and nothing that was drawn did more."""
     commands, told = campaigns("commands"), list[str]()
     monkeypatch.setattr(commands, "Files", _Few)
-    monkeypatch.setattr(commands, "drawn", lambda *_: ("--version",))
+    monkeypatch.setattr(commands, "drawn", lambda *_: ("targets", "--json"))
     monkeypatch.setattr(commands, "_apart", lambda *_: "")
     for name in ("hardware detect", "measure", "targets"):
         ((_, count), _) = commands.campaign(1, 1, told.append, name)
