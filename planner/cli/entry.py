@@ -9,7 +9,7 @@ import sys
 from typing import NoReturn
 
 from planner.base.errors import ExitCode
-from planner.cli.interruption import forget, heard, listen
+from planner.cli.interruption import forget, heard, listen, send_again
 from planner.cli.streams import keep_output
 
 _NEW_OBJECTS = 100_000
@@ -26,6 +26,7 @@ def main() -> None:
         keep_output()
         _end_cleanly()
         listen()
+        sys.unraisablehook = send_again
         from planner.cli.main import main as run  # noqa: PLC0415  (takes a noticeable time)
 
         run()
