@@ -87,10 +87,10 @@ def _all_or_none(targets: Sequence[str]) -> Iterator[None]:
                 new.append(target)
         yield
     except BaseException:
-        _remove(*new)
         for target, copy in old.items():
             with contextlib.suppress(FileNotFoundError):  # it was not kept yet, nor replaced
                 os.replace(copy, target)
+        _remove(*new)
         raise
     finally:
         try:
@@ -196,15 +196,18 @@ def _remove(*paths: str) -> None:
     """Removes files, where they are there.
 
     Raises:
-        InputError: One stays.
+        InputError: Some stay; a line for each.
     """
+    stay = []
     for path in paths:
         try:
             os.unlink(path)
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise InputError(f"{path}: cannot be removed ({_reason(error)})") from error
+            stay.append(f"{_name(Path(path))}: cannot be removed ({_reason(error)})")
+    if stay:
+        raise InputError("\n".join(stay))
 
 
 def _mode_of(target: str) -> int | None:
