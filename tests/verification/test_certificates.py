@@ -227,3 +227,20 @@ def test_many_wrong_rows_are_few_mistakes(inner: str, words: str) -> None:
     assert caught.value.error_count() < 60, "the first wrong row is said alone"
     with pytest.raises(InputError, match=f"is no certificate: .*{words}"):
         verify(text)
+
+
+def test_assumptions_of_a_file_are_told_by_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative name once made the same file another one."""
+    monkeypatch.chdir(tmp_path)
+    Path("own.yaml").write_text("dp_overlap: 0.5\n", encoding="utf-8")
+    asked = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "2")
+    assert (
+        planner("solve", *asked, "--assumptions", "own.yaml", "--certificate", "c.json").code == 0
+    )
+    assert planner("verify", "c.json").code == 0
+    Path("own.yaml").write_text("dp_overlap: 0.6\n", encoding="utf-8")
+    refused = planner("verify", "c.json", "--json")
+    assert refused.code == 1
+    assert "the assumptions here is not that of the certificate" in refused.document["fault"]
