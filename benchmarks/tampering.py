@@ -59,7 +59,7 @@ def possible(document: Document) -> list[str]:
     return [name for name in ALTERATIONS if parts.get(name, True)]
 
 
-def _off(value: float, rng: random.Random) -> float:
+def off(value: float, rng: random.Random) -> float:
     """Another number, by a millionth up to half."""
     share = 10 ** rng.uniform(-6, -0.3)
     return value * (1 + share if rng.random() < 0.5 else 1 - share)
@@ -68,7 +68,7 @@ def _off(value: float, rng: random.Random) -> float:
 def _bound(rows: list[list[Any]], rng: random.Random) -> None:
     row = rng.choice(rows)
     at = rng.choice((-1, -2))
-    row[at] = _off(row[at], rng)
+    row[at] = off(row[at], rng)
 
 
 def _drop(rows: list[Any], rng: random.Random) -> Any:
@@ -175,7 +175,7 @@ def _point_plan(point: Document, rng: random.Random) -> None:
 
 def _point_figures(point: Document, rng: random.Random) -> None:
     name = rng.choice(("step_time_s", "energy_j"))
-    point[name] = _off(point[name], rng)
+    point[name] = off(point[name], rng)
 
 
 def _claim(document: Document, rng: random.Random) -> None:
@@ -187,7 +187,7 @@ def _claim(document: Document, rng: random.Random) -> None:
         "front_complete": not claim["front_complete"],
         "objective_name": _other(claim["objective_name"], ["time", "energy", "edp"], rng),
     }
-    claim[name] = others[name] if name in others else _off(claim[name], rng)
+    claim[name] = others[name] if name in others else off(claim[name], rng)
 
 
 def _question(document: Document, rng: random.Random) -> None:

@@ -18,6 +18,7 @@ from planner.cost.energy.meter import meter_of
 from planner.cost.memory.memory import Memory
 from planner.cost.memory.risk import bytes_at_risk, memory_spread
 from planner.frameworks.rules import Demand, demands_of
+from planner.frameworks.targets import Target
 from planner.plan import ORDERS, PlanTable
 from planner.plan.choices import fixed_values
 from planner.question.kinds.kind import OF_MACHINES
@@ -126,12 +127,12 @@ def asked_in(certificate: Certificate) -> Asked:
         more_chips=tuple(n for n in counts(resolved.chips) if n > chips[0]) if fewer else (),
         clocks=clocks,
         demands=_demands(resolved, claimed.runnable_in),
-        orders=ORDERS if request.placement == "all" else model.framework.orders or ORDERS,
+        orders=_orders(request, model),
     )
 
 
-def asked_of_one(resolved: Resolved) -> Asked:
-    """A question about all chips of one machine, whatever runs its plans."""
+def asked_of_one(resolved: Resolved, targets: tuple[Target, ...] = ()) -> Asked:
+    """A question about all chips of one machine, of plans that some targets run."""
     model = resolved.cost
     return Asked(
         request=resolved.request,
@@ -139,9 +140,14 @@ def asked_of_one(resolved: Resolved) -> Asked:
         chips=(resolved.chips,),
         more_chips=(),
         clocks=model.clocks(wanted=bool(resolved.request.clocks)),
-        demands=(),
-        orders=model.framework.orders or ORDERS,
+        demands=demands_of(model, targets),
+        orders=_orders(resolved.request, model),
     )
+
+
+def _orders(request: Request, model: CostModel) -> tuple[tuple[str, ...], ...]:
+    """Orders of the axes that are wanted."""
+    return ORDERS if request.placement == "all" else model.framework.orders or ORDERS
 
 
 def _chips(resolved: Resolved, claimed: list[int]) -> tuple[int, ...]:

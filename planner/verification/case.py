@@ -26,36 +26,15 @@ AT_A_TIME = 50_000
 
 
 @dataclass(slots=True, kw_only=True)
-class Case:
-    """A certificate that is being checked.
+class Declared:
+    """What is declared.
 
     Attributes:
-        own: The certificate.
-        asked, space: Its question, and the plans that are declared.
-        points: (f, 2) seconds and joules of the front, once computed.
-        checked: What was checked so far, by name: how many.
+        asked, space: A question, and the uniform plans that it is about.
     """
 
-    own: Certificate
     asked: Asked
     space: Space
-    points: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
-    checked: Counter[str] = field(default_factory=Counter)
-
-    def covered(self, corners: FloatArray, points: FloatArray | None = None) -> BoolArray:
-        """(n,) corners of which some point, by default of the front, is no worse in both."""
-        found = np.zeros(len(corners), dtype=np.bool_)
-        for time_s, energy_j in self.points if points is None else points:
-            faster = time_s <= corners[:, 0] * (1 + SAME)
-            found |= faster & (energy_j <= corners[:, 1] * (1 + SAME))
-        return found
-
-    def uncovered(self, corners: FloatArray) -> int | None:
-        """The first of n nodes with (n, k, 2) corners that no point covers; None: none is such."""
-        count, each, _ = corners.shape
-        open_corners = ~self.covered(corners.reshape(-1, 2)).reshape(count, each)
-        found = np.flatnonzero(open_corners.any(axis=1))
-        return int(found[0]) if len(found) else None
 
     def plans(self, nodes: Iterable[Node]) -> tuple[list[Row], Counts]:
         """Every plan on some partial plans that fits, and counts of the others.
@@ -93,6 +72,36 @@ class Case:
             here = zip(rows[start : start + AT_A_TIME], (chip & host).tolist(), strict=True)
             found += [row for row, good in here if good]
         return found
+
+
+@dataclass(slots=True, kw_only=True)
+class Case(Declared):
+    """A certificate that is being checked; what is declared is its question.
+
+    Attributes:
+        own: The certificate.
+        points: (f, 2) seconds and joules of the front, once computed.
+        checked: What was checked so far, by name: how many.
+    """
+
+    own: Certificate
+    points: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    checked: Counter[str] = field(default_factory=Counter)
+
+    def covered(self, corners: FloatArray, points: FloatArray | None = None) -> BoolArray:
+        """(n,) corners of which some point, by default of the front, is no worse in both."""
+        found = np.zeros(len(corners), dtype=np.bool_)
+        for time_s, energy_j in self.points if points is None else points:
+            faster = time_s <= corners[:, 0] * (1 + SAME)
+            found |= faster & (energy_j <= corners[:, 1] * (1 + SAME))
+        return found
+
+    def uncovered(self, corners: FloatArray) -> int | None:
+        """The first of n nodes with (n, k, 2) corners that no point covers; None: none is such."""
+        count, each, _ = corners.shape
+        open_corners = ~self.covered(corners.reshape(-1, 2)).reshape(count, each)
+        found = np.flatnonzero(open_corners.any(axis=1))
+        return int(found[0]) if len(found) else None
 
     def count(self, stage: str, counts: Mapping[str, int], kept: str) -> None:
         """The counts of a stage are those found here; what passed is what is left of all.

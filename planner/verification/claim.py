@@ -10,7 +10,7 @@ from planner.objectives import OBJECTIVES, Costs
 from planner.plan import ORDERS, Plan, PlanTable
 from planner.question.files.plan_file import plan_of
 from planner.question.files.plan_models import PlanModel
-from planner.verification.case import SAME, Case, agree
+from planner.verification.case import SAME, Case, Declared, agree
 from planner.verification.document import Certificate, Point
 from planner.verification.faults import Fault
 from planner.verification.rows import Row, mesh_of, row_of
@@ -62,7 +62,7 @@ def _figures(case: Case, point: Point, where: str) -> tuple[float, float]:
         raise Fault(f"{where}: the plan is on {plan.chips} chips")
     if not np.isclose(asked.clocks, plan.clock, rtol=SAME).any():
         raise Fault(f"{where}: clock {plan.clock} is none of the space")
-    _check_in_space(case, plans, where)
+    check_in_space(case, plans, where)
     costs = evaluate_totals(asked.model, plans)
     time_s, energy_j = float(costs.step_time_s[0]), float(costs.energy_j[0])
     agree(where, "step_time_s", point.step_time_s, time_s)
@@ -83,8 +83,12 @@ def _plan(point: Point, where: str) -> Plan:
     return plan
 
 
-def _check_in_space(case: Case, plans: PlanTable, where: str) -> None:
-    """The one plan of a table is among those of its mesh, and fits."""
+def check_in_space(case: Declared, plans: PlanTable, where: str) -> None:
+    """The one plan of a table is among those of its mesh, and fits.
+
+    Raises:
+        Fault: It is not.
+    """
     row, space = row_of(plans), case.space
     mesh = mesh_of(row[0])
     nodes = [node for node in space.nodes([mesh])[0] if node == row[0]]

@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from planner.frameworks.rules import PLACEMENT, fits_layers
+from planner.frameworks.rules import PLACEMENT, Demand, fits_layers
 from planner.plan import ORDERS, SHARDINGS, SPLITS, ZERO3
 from planner.plan.choices import fixed_values
 from planner.schedules import schedule_of
@@ -74,10 +74,14 @@ class Meshes:
             return "heads"
         if not self._sequence_divides(cp):
             return "sequence"
-        pairs = product(self.interleaves(pp), self.splits)
-        if not any(fits_layers(model, pp, v, split) for v, split in pairs):
+        if not self.deals(pp):
             return "layers"
         return "batch" if model.job.global_batch % data else ""
+
+    def deals(self, pp: int) -> bool:
+        """Whether the layers go on so many stages."""
+        pairs = product(self.interleaves(pp), self.splits)
+        return any(fits_layers(self.model, pp, v, split) for v, split in pairs)
 
     def breaks(self, mesh: Mesh) -> bool:
         """Whether a mesh breaks a rule, whatever it is a mesh of."""
@@ -130,11 +134,10 @@ class Meshes:
     def _runnable_meshes(self, meshes: list[Mesh], counts: Counts) -> list[Mesh]:
         """The meshes that targets can run in some order."""
         of_mesh = [d for d in self.asked.demands if d.rule.field == "mesh" or d.rule.of_job]
-        shards = [d for d in self.asked.demands if d.rule.of_sharding]
         for demand in of_mesh:
             holds = demand.holds(table([plainest(mesh) for mesh in meshes]))
             meshes = kept(meshes, holds, demand.name, counts)
-        for demand in shards:
+        for demand in self.of_shardings():
             gathered = table([plainest(mesh, ZERO3) for mesh in meshes])
             holds = demand.holds(gathered) | (gathered.fsdp == 1)
             meshes = kept(meshes, holds, demand.name, counts)
@@ -145,6 +148,10 @@ class Meshes:
             thin(alive, rows, demand)
             meshes = kept(meshes, [bool(alive[mesh]) for mesh in meshes], demand.name, counts)
         return meshes
+
+    def of_shardings(self) -> list[Demand]:
+        """What targets demand of meshes that have a single sharding."""
+        return [demand for demand in self.asked.demands if demand.rule.of_sharding]
 
     def every_order(self, mesh: Mesh) -> list[int]:
         """One order for each way to nest the axes above 1, whatever runs it."""

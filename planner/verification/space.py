@@ -82,7 +82,7 @@ class Space(Meshes):
                     counts["considered"] += 1
                     if not self._runs(schedule, pp, m, v):
                         counts["micro_batches"] += 1
-                    elif not self._asked_for(pp, micro_batch, schedule, v, split):
+                    elif not self.asked_for(pp, micro_batch, schedule, v, split):
                         counts["fixed"] += 1
                     else:
                         found.append((*mesh, micro_batch, schedule, v, split))
@@ -98,7 +98,8 @@ class Space(Meshes):
             self._known[code, pp, m] = bool(np.all(found))
         return self._known[code, pp, m]
 
-    def _asked_for(self, pp: int, micro_batch: int, schedule: int, v: int, split: int) -> bool:
+    def asked_for(self, pp: int, micro_batch: int, schedule: int, v: int, split: int) -> bool:
+        """Whether the user allows the choices of a partial plan."""
         allows = self.asked.allows
         if pp > 1 and not allows("split", split):
             return False

@@ -7,8 +7,11 @@ from typing import Any
 from planner.answers.api import solve_request
 from planner.base.errors import InputError
 from planner.base.version import __version__
+from planner.frameworks.rules import refused_by
+from planner.plan import Plan
 from planner.question.files.plan_text import asked_of, plan_fields
 from planner.question.request import Request, request_from
+from planner.question.resolved import resolve
 from planner.results.certificate import Certificate
 from planner.results.result import SolveResult
 from planner.search.space import Trail
@@ -41,6 +44,22 @@ def _opened(known: Certificate) -> int:
     return 0 if last is None else last.rows - last.dropped
 
 
+def _check_targets(request: Request, plan: Plan) -> None:
+    """Refuses a plan of a space whose targets were lifted, as they run none.
+
+    Raises:
+        InputError: It is such a plan.
+    """
+    if request.pools is not None:
+        return
+    resolved = resolve(request)
+    if refused_by(resolved.cost, plan, resolved.runners.targets):
+        raise InputError(
+            f"certificate: no plan runs in {resolved.runners.words}, and the answer is of all "
+            "plans; ask for these with --runnable-in any"
+        )
+
+
 def stage_proof(request: Request, trail: Trail, result: SolveResult) -> bytes:
     """The archive of an answer.
 
@@ -57,6 +76,7 @@ def stage_proof(request: Request, trail: Trail, result: SolveResult) -> bytes:
     best, known = result.best, result.certificate
     if best is None:
         raise InputError("certificate: an archive is of a plan, and the answer has none")
+    _check_targets(request, best.plan)
     problems = trail.passes[-1].problems if trail.passes else []
     files = {
         f"programs/{at}.mps": (mps_of(problem.question, f"row{at}"), problem)

@@ -12,40 +12,34 @@ import numpy as np
 
 from planner.base.errors import InputError
 from planner.base.version import __version__
-from planner.base.vocabulary import MESH_AXES
-from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.cost.pools.evaluate import evaluate_stages
-from planner.cost.pools.pools import owners, without_pools
-from planner.frameworks.rules import broken, violations
-from planner.plan import Plan, PlanTable
-from planner.plan.choices import fixed_values
-from planner.plan.plan import NAMED
 from planner.question.files.plan_file import plan_of
 from planner.question.files.plan_models import PlanModel
 from planner.question.kinds.kind import Kind, kind_of
-from planner.question.kinds.uneven import is_fastest_alone
+from planner.question.kinds.pools import check_pools
+from planner.question.kinds.uneven import check_uneven, is_fastest_alone
 from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
-from planner.question.resolved import Resolved, resolve
+from planner.question.resolved import resolve
 from planner.verification.asked import asked_of_one, fingerprints
-from planner.verification.case import SAME, agree
+from planner.verification.case import agree
 from planner.verification.checking import TRUSTED, Verdict
 from planner.verification.document import seal
 from planner.verification.faults import Fault
+from planner.verification.stages.best import on_one_machine, on_pools
 from planner.verification.stages.document import Program, StageProof, digest, opened
+from planner.verification.stages.funnel import ROUNDING, Listed, check_claim, check_funnel
+from planner.verification.stages.listing import MachineSpace, PoolSpace
 
 STAGES_TRUSTED = (
     *TRUSTED,
     "the bounds that drop rows (LB0, LB1, LB2, of power), whose counts and least values are shown",
     "that the program of a row holds every plan of it that is wanted, in whole numbers that are "
-    "rounded down, and that rows without a program have no better plan; --every solves the "
-    "question again and compares the programs",
+    "rounded down, how many rows a row of LB0 becomes, and that rows without a program have no "
+    "better plan; --every solves the question again and compares all",
     "SCIP, or whatever solver reads the MPS files",
 )
-_FIXED = (*MESH_AXES, "micro_batch", "schedule", "interleave", "cp_mode")
 WANTED = "wanted"
 """Row of a program that keeps its objective below a value (`solvers.stages.mps`)."""
-_ROUNDING = 1e-6  # of the integer programs in floating point
 
 
 def not_covered(request: Request) -> str:
@@ -120,40 +114,25 @@ def _check(own: StageProof, texts: Mapping[str, str], checked: Counter[str]) -> 
     request = request_from(own.question)
     if why := not_covered(request):
         raise Fault(f"question: {why}")
+    check_uneven(request, ARGUMENTS)
+    check_pools(request, ARGUMENTS)
     if own.records != fingerprints_of(request):
         raise Fault("records: those here are not those of the certificate (SHA-256)")
-    _check_best(own, request)
+    check_funnel(own, _check_best(own, request))
     if sorted(texts) != sorted(program.file for program in own.programs):
         raise Fault("programs: the files of the archive are not those that are listed")
-    for program in own.programs:
-        _check_program(program, texts[program.file])
+    least = [_check_program(program, texts[program.file]) for program in own.programs]
+    slowest = own.best.step_time_s * (1 + ROUNDING)
+    if own.best.plan.get("stages") and min(least, default=np.inf) > slowest:
+        raise Fault("programs: none has a choice as fast as the best plan, whose stages differ")
     checked["programs solved by SCIP"] = len(own.programs)
     checked["rows without a program"] = own.without_program
     checked["rows dropped by bounds"] = sum(step.dropped for step in own.funnel)
-    _check_claim(own)
+    check_claim(own, request.gap or 0.0)
 
 
-def _check_claim(own: StageProof) -> None:
-    """Bound, gap and status follow from what was dropped, solved and left."""
-    claim, last = own.claim, own.funnel[-1] if own.funnel else None
-    left = 0 if last is None else last.rows - last.dropped
-    if len(own.programs) + own.without_program != left:
-        raise Fault(f"programs: {left} rows were left, not {len(own.programs)} with a program")
-    lowest = [step.lowest for step in own.funnel if step.lowest is not None]
-    lowest += [program.bound * program.unit_s for program in own.programs]
-    lowest += [] if claim.lowest_left is None else [claim.lowest_left]
-    least = min([*lowest, claim.objective])
-    if claim.bound > least * (1 + SAME):
-        raise Fault(f"claim: no more than {least:.12g} is proved, not {claim.bound:.12g}")
-    agree("claim", "objective", claim.objective, own.best.step_time_s)
-    agree("claim", "gap", 1 + claim.gap, 2 - claim.bound / claim.objective)
-    proved = claim.bound >= claim.objective * (1 - _ROUNDING)
-    if claim.status == "optimal" and not proved:
-        raise Fault("claim: the status is feasible, not optimal")
-
-
-def _check_program(program: Program, text: str) -> None:
-    """Another solver finds no choice below the bound of a program."""
+def _check_program(program: Program, text: str) -> float:
+    """Another solver finds no choice below the bound of a program; seconds of the one it finds."""
     from ortools.linear_solver.python import model_builder  # noqa: PLC0415  (slow)
 
     builder: Any = model_builder  # of which not all is typed
@@ -169,65 +148,36 @@ def _check_program(program: Program, text: str) -> None:
     least = _wanted(text)
     if status == builder.SolveStatus.OPTIMAL:
         least = min(least, float(solver.best_objective_bound))
-    if least < program.bound * (1 - _ROUNDING) - 1:
+    if least < program.bound * (1 - ROUNDING) - 1:
         raise Fault(f"{where}: no more than {least:.12g} is proved, not {program.bound}")
+    if status != builder.SolveStatus.OPTIMAL:
+        return np.inf
+    return float(solver.objective_value) * program.unit_s
 
 
 def _wanted(text: str) -> float:
     """What only choices below are looked for in a program."""
     start = f" RHS {WANTED} "
     lines = [line for line in text.splitlines() if line.startswith(start)]
-    return int(lines[0].removeprefix(start)) + 1 if lines else np.inf
+    return float(lines[0].removeprefix(start)) + 1 if lines else np.inf
 
 
-def _check_best(own: StageProof, request: Request) -> None:
-    """The best plan obeys the rules and the limits, and has its figures."""
+def _check_best(own: StageProof, request: Request) -> Listed:
+    """The best plan is allowed, and has its figures; what is declared beside it."""
     try:
         plan = plan_of(PlanModel.model_validate(own.best.plan))
     except ValueError as error:
         raise Fault(f"best: is no plan ({str(error).splitlines()[0]})") from error
-    for name in _FIXED:
-        value, given = getattr(plan, name), request.fix.get(name)
-        code = NAMED[name].index(value) if name in NAMED else value
-        if given is not None and code not in fixed_values(name, given):
-            raise Fault(f"best: {name} {value} is not what the question fixes")
+    space: PoolSpace | MachineSpace
     if kind_of(request) is Kind.POOLS:
-        time_s, energy_j = _on_pools(request, plan)
+        pooled = resolve_pools(request, ARGUMENTS)
+        first = replace(asked_of_one(pooled.each[0]), request=request, chips=(pooled.chips,))
+        space = PoolSpace(first, pooled.pools)
+        time_s, energy_j = on_pools(pooled, space, plan)
     else:
-        time_s, energy_j = _on_one_machine(resolve(request), plan)
+        resolved = resolve(request)
+        space = MachineSpace(asked_of_one(resolved, resolved.runners.targets))
+        time_s, energy_j = on_one_machine(resolved, space, plan)
     agree("best", "step_time_s", own.best.step_time_s, time_s)
     agree("best", "energy_j", own.best.energy_j, energy_j)
-
-
-def _on_one_machine(resolved: Resolved, plan: Plan) -> tuple[float, float]:
-    """Seconds and joules of a plan that is allowed."""
-    model, plans = resolved.cost, PlanTable.from_plans([plan])
-    if plan.chips != resolved.chips:
-        raise Fault(f"best: the plan is on {plan.chips} chips")
-    all_orders = resolved.request.placement == "all"
-    lines = violations(model, plans, all_orders=all_orders)
-    asked = asked_of_one(resolved)
-    if lines and plan.stages is not None:
-        raise Fault(f"best: {lines[0]}")
-    if not all(asked.fits(plans, memory_table(model, plans))):
-        raise Fault("best: the plan does not fit in memory")
-    totals = evaluate_totals(model, plans)
-    if not asked.within(totals.step_time_s, totals.energy_j, plans.chips)[0]:
-        raise Fault("best: the plan breaks a limit on time, power or utilization")
-    return float(totals.step_time_s[0]), float(totals.energy_j[0])
-
-
-def _on_pools(request: Request, plan: Plan) -> tuple[float, float]:
-    """Seconds and joules of a plan on pools that is allowed."""
-    pooled = resolve_pools(request, ARGUMENTS)
-    owner, plans = owners(pooled.pools, plan), PlanTable.from_plans([without_pools(plan)])
-    whole = evaluate_stages(pooled.pools, owner, plans)[1]
-    for at, each in enumerate(pooled.each):
-        table = replace(plans, clock=np.array([each.cost.clock_limit]))
-        lines = broken(each.cost, table, arithmetic_only=True)
-        if lines:
-            raise Fault(f"best: {lines[0][1]}")
-        mine, most = owner == at, asked_of_one(each).most_bytes(plans)[0]
-        if (whole.memory.total[0, mine] > most).any():
-            raise Fault(f"best: a stage does not fit in memory on {pooled.pools[at].name}")
-    return float(whole.step.time[0, 0]), float(whole.step.energy[0, 0])
+    return space.listed()
