@@ -318,7 +318,7 @@ def part(name: str, options: argparse.Namespace) -> list[Table]:
     few = QUICK if every in (FREEDOMS, EXPERTS) else every[:1]
     chosen = few if options.quick else jobs
     if freedoms is SMALL_POOLS:
-        return measured(freedoms, [EveryTp.of(job) for job in chosen])
+        return measured(freedoms, [EveryTp.of(job) for job in chosen])  # type: ignore[arg-type]
     found = _searches(chosen, options.seconds)
     return measured(freedoms, found) if found else []
 

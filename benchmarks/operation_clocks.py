@@ -2,6 +2,8 @@
 
     python benchmarks/operation_clocks.py
     python benchmarks/operation_clocks.py --lowtime
+    python benchmarks/operation_clocks.py --write docs/uneven/operation-clocks.md
+    python benchmarks/operation_clocks.py --lowtime --write docs/uneven/operation-clocks.md
 
 The first table has, for each plan, the joules that a clock per operation saves beyond the best
 clock per stage in the same time, by the time that a change of the clock takes, and at most (the
@@ -14,17 +16,21 @@ from the linear program at each deadline. The CPU time is of its front and of ou
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import measuring
 import numpy as np
+import pages
 from engines import perseus
+from measuring import Cell, Report, Table
 
 from planner.plan import Plan, Stage
 from planner.question.request import request_from
@@ -88,16 +94,17 @@ def cases() -> list[Case]:
     return [*some, many]
 
 
-def gains() -> Iterator[str]:
+def gains() -> Iterator[dict[str, Cell]]:
     """The first table, a row per plan."""
-    head = [f"{1000 * seconds:g} ms" for seconds in SHOWN_S]
-    yield f"| model | plan | operations | {' | '.join(head)} | at most |"
-    yield "|---|---|---|" + "---|" * (len(head) + 1)
     for case in cases():
         found = clocks_per_operation(case.cost(), case.plan, 0.0)
         most = 1 - found.choices[0].bound_j / found.per_stage_j
-        cells = " | ".join(f"{100 * one.saved:.1f} %" for one in found.choices)
-        yield f"| {case.model} | {case.name} | {found.operations} | {cells} | {100 * most:.1f} % |"
+        saved = {
+            f"{1000 * seconds:g} ms": 100 * one.saved
+            for seconds, one in zip(SHOWN_S, found.choices, strict=True)
+        }
+        yield {"model": case.model, "plan": case.name, "operations": found.operations, **saved,
+               "at most": 100 * most}  # fmt: skip
 
 
 def invented() -> Operations:
@@ -161,7 +168,7 @@ def crawled(graph: Operations, unit_s: float) -> list[Any]:
     return [evaluated(graph, at_level(graph, np.array(one))) for one in found]
 
 
-def compared(name: str, graph: Operations) -> Iterator[str]:
+def compared(name: str, graph: Operations) -> Iterator[dict[str, Cell]]:
     """The rows of a graph: joules of both at each deadline, the bound, and the ratio of times."""
     fastest = evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp))).end
     started = time.process_time()
@@ -179,38 +186,46 @@ def compared(name: str, graph: Operations) -> Iterator[str]:
     best = float("inf")
     for factor, (whole, mixed) in zip(_DEADLINES, ours, strict=True):
         within = [one.cost for one in theirs if one.end <= factor * fastest * (1 + 1e-9)]
-        their = f"{min(within):.6g}" if within else "-"
         best = min(best, whole.cost)
-        change = f"{100 * (best / min(within) - 1):+.2f} %" if within else "-"
-        yield (
-            f"| {name} | {len(graph.seconds)} | {factor:g} | {their} | {best:.6g} | {change} | "
-            f"{mixed.cost:.6g} | {mixed.bound:.6g} | {their_s / our_s:.0f} |"
-        )
+        yield {
+            "graph": name, "operations": len(graph.seconds), "deadline": factor,
+            "Lowtime, J": min(within) if within else "-", "ours, J": best,
+            "change, %": 100 * (best / min(within) - 1) if within else "-",
+            "mixed, J": mixed.cost, "bound, J": mixed.bound, "CPU, theirs / ours": their_s / our_s,
+        }  # fmt: skip
 
 
-def against_lowtime() -> Iterator[str]:
+def against_lowtime() -> Iterator[dict[str, Cell]]:
     """The second table."""
-    yield (
-        "| graph | operations | deadline | Lowtime (J) | ours (J) | change | mixed (J) | bound (J) "
-        "| CPU time, theirs / ours |"
-    )
-    yield "|---|---|---|---|---|---|---|---|---|"
     yield from compared("Perseus's, invented", invented())
     for case in cases():
         yield from compared(f"{case.model}, {case.name}", passes(case))
 
 
-def main() -> None:
-    """Prints the table that is asked for, row by row."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+def table(name: str) -> list[Table]:
+    """The table of a region."""
+    title, rows = {
+        "clocks-saved": ("Joules saved beyond the best clock per stage, by the time of a change, %",
+                         gains),
+        "clocks-lowtime": ("Joules at each deadline, in fastest steps", against_lowtime),
+    }[name]  # fmt: skip
+    return [Table(title=title, rows=[*rows()])]
+
+
+def main() -> int:
+    """Prints or writes the table that is asked for."""
+    parser = measuring.parser(__doc__ or "")
     parser.add_argument("--lowtime", action="store_true", help="compare with the package lowtime")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="page that keeps them")
     options = parser.parse_args()
-    try:
-        for line in against_lowtime() if options.lowtime else gains():
-            print(line, flush=True)
-    except ModuleNotFoundError as missing:
-        sys.exit(f"error: {missing.name} is not installed: pip install lowtime")
+    name = "clocks-lowtime" if options.lowtime else "clocks-saved"
+    if options.lowtime:
+        measuring.require(find_spec("lowtime") is not None, "pip install lowtime")
+    tables = pages.told([name], table, options.write)
+    if options.write is None:
+        measuring.show(Report(name="operation clocks", tables=tables), options)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

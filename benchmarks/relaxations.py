@@ -154,7 +154,7 @@ def other_tp_of_pools_s(pools: Sequence[Pool], options: SpaceOptions, *, own: bo
         group = distinct([key.astype(np.int64) for key in keys])[1]
         names = ("tau", "left", "constant")
         freed = {name: _least_of_group(getattr(forms, name), group) for name in names}
-        forms = replace(forms, **freed)
+        forms = replace(forms, **freed)  # type: ignore[arg-type]
     return float(forms.step_s(forms.slowest).min())
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,8 +19,9 @@ from typing import Any
 from typer.main import get_command
 
 from campaigns import samples
-from campaigns.inputs import FILES, FORMATS
+from campaigns.readers import FILES, FORMATS
 from campaigns.running import COMMAND_CPU_S, Outcome, run
+from campaigns.same import different, without_run
 from planner.cli.main import app
 
 _JOB = "--model gpt3-125m --hardware h100-sxm5-80 --chips 8"
@@ -51,7 +52,7 @@ LEFT_OUT = {"web": "it serves until it is stopped"}
 _NEVER = {"--all", "--scheduler", "--cluster", "--watch", "--measure", "--resynthesize", "--every",
           "--help-all"}  # fmt: skip
 """Options that take minutes, or talk to other programs."""
-_FILES = {"plan_file", "job_file"}
+_OF_THE_MOMENT = frozenset({"free_memory_bytes", "cpu_s", "load_average"})
 _VALUES: Mapping[str, tuple[str, ...]] = {
     "--model": ("llama3-8b", "mixtral-8x7b", "MODEL"), "--hardware": ("mi300x", "tpu-v5p"),
     "--chips": ("4", "16", "2x4"), "--batch-tokens": ("256Ki", "1e6"), "--seq-len": ("2Ki",),
@@ -148,7 +149,7 @@ def drawn(name: str, command: Any, chance: Random) -> tuple[str, ...]:
 def campaign(
     count: int, seed: int, told: Callable[[str], None], only: str = ""
 ) -> Iterator[tuple[str, Count]]:
-    """So many lines of each command in this process; each twentieth as a process too."""
+    """So many lines of each command in this process; each twentieth as a process too, with JSON."""
     with tempfile.TemporaryDirectory() as folder:
         files, processes = Files(Path(folder)), Count()
         for name, command in commands().items():
@@ -161,6 +162,8 @@ def campaign(
                 told(f"planner {' '.join(bare.words)}: is to be answered: {bare.err}")
             for at in range(count):
                 words = drawn(name, command, Random(f"{seed} {name} {at}"))
+                if at % 20 == 0 and "--json" not in words:
+                    words = (*words, "--json")
                 done = run(*(files.word(word, at) for word in words))
                 _counted(tally, done, done.fault() or done.cost(COMMAND_CPU_S), told)
                 if at % 20 == 0:
@@ -186,4 +189,23 @@ def _apart(done: Outcome, folder: Path) -> str:
     )  # fmt: skip
     if "Traceback" in again.stderr or again.returncode != done.code:
         return f"as a process {again.returncode} {again.stderr[-300:]}, here {done.code}"
-    return ""
+    return _otherwise(done, replace(done, out=again.stdout)) if done.out or again.stdout else ""
+
+
+def _otherwise(one: Outcome, other: Outcome) -> str:
+    """The first place where two documents differ but for the data of their runs; empty: none.
+
+    Where one is no document, texts are held against one another as they are.
+    """
+    try:
+        return different(_lasting(one.document), _lasting(other.document), 0.0)
+    except ValueError:
+        return "" if one.out == other.out else f"{one.out[-300:]!r} and {other.out[-300:]!r}"
+
+
+def _lasting(tree: Any) -> Any:
+    """A document without what a run or the moment makes."""
+    tree = without_run(tree)
+    if isinstance(tree, dict):
+        return {key: _lasting(part) for key, part in tree.items() if key not in _OF_THE_MOMENT}
+    return [*map(_lasting, tree)] if isinstance(tree, list) else tree

@@ -1,8 +1,8 @@
 """Faults: each call of the system by which a command writes fails in turn.
 
-Within this process a fault takes the place of the k-th call of open, write, close, fsync, chmod or
-rename, or comes as soon as the call has returned, for every k. Signals at random moments are in
-`campaigns.signals`, surroundings that are not as usual in `campaigns.surroundings`.
+Within this process a fault takes the place of the k-th call of open, write, close, fsync, chmod,
+rename, link or unlink, or comes as soon as the call has returned, for every k. Signals at random
+moments are in `campaigns.signals`, surroundings that are not as usual in `campaigns.surroundings`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from typing import Any
 from unittest import mock
 
 from campaigns import samples
-from campaigns.inputs import FILES, FORMATS
+from campaigns.readers import FILES, FORMATS
 from campaigns.running import Outcome, run
 from planner.base.errors import ExitCode
 
 _CALLS = ("open", "fsync", "chmod", "replace")
+_OF_NAMES = ("link", "unlink")
+"""Calls that are those of the command where the name lies in its folder."""
 _SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--axes", "dp")
 WRITES: Mapping[str, tuple[str, ...]] = {
     "solve": ("solve", *_SMALL, "-o", "OUT.yaml", "--pareto", "OUT.json", "--plot", "OUT.svg"),
@@ -56,6 +58,8 @@ _OF_ARROW = {
 """What the extra `sweep` writes: its library opens files by itself, and closes and writes them."""
 if importlib.util.find_spec("pyarrow") is not None:
     WRITES = {**WRITES, **_OF_ARROW}
+_HIDDEN = ".planner-"
+"""How names of temporary files begin."""
 OLD = b"what was here before\n"
 FAULTS: tuple[tuple[BaseException, bool], ...] = (
     (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), False),
@@ -117,6 +121,7 @@ class Injection:
         after: Whether the call is made first.
         calls: Names of the calls that came so far.
         unsafe: What would be lost if power were cut.
+        stuck: Names of files that the fault did not let go: nothing takes them away then.
     """
 
     within: Path
@@ -125,7 +130,9 @@ class Injection:
     after: bool = False
     calls: list[str] = field(default_factory=list)
     unsafe: list[str] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
     _kept: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _renamed: dict[int, str] = field(default_factory=dict)
     _files: list[Any] = field(default_factory=list)
 
     def around(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -136,7 +143,12 @@ class Injection:
             self.calls.append(name)
             if mine and not self.after and name != "close":
                 raise self.error
-            found = real(*given, **named)
+            try:
+                found = real(*given, **named)
+            except OSError:
+                if mine:  # a signal comes also where the call fails by itself
+                    raise self.error from None
+                raise
             if mine:
                 raise self.error
             return found
@@ -166,11 +178,13 @@ class Injection:
         return opened
 
     def _synced(self, real: Callable[[int], None]) -> Callable[[int], None]:
-        """`os.fsync`, which notes what of a file is kept when power is cut."""
+        """`os.fsync`, which notes what of a file or a folder is kept when power is cut."""
 
         def synced(descriptor: int) -> None:
             real(descriptor)
-            self._kept[os.fstat(descriptor).st_ino] = _written(os.fstat(descriptor))
+            found = os.fstat(descriptor)
+            self._kept[found.st_ino] = _written(found)
+            self._renamed.pop(found.st_ino, None)
 
         return synced
 
@@ -183,8 +197,27 @@ class Injection:
             if mine and self._kept.get(found.st_ino) != _written(found):
                 self.unsafe.append(f"{Path(target).name} is renamed before it is kept by fsync")
             real(source, target)
+            if mine:
+                self._renamed[os.stat(Path(target).parent).st_ino] = Path(target).name
 
         return replaced
+
+    def _named(self, name: str, real: Callable[..., None]) -> Callable[..., None]:
+        """A call that gives or takes a name, which may fail where it lies in the folder."""
+        failing = self.around(name, real)
+
+        def called(path: Any, *given: Any, **named: Any) -> None:
+            mine = Path(os.fsdecode(path)).is_relative_to(self.within)
+            if mine and name == "unlink" and len(self.calls) == self.at and not self.after:
+                self.stuck.append(Path(os.fsdecode(path)).name)
+            (failing if mine else real)(path, *given, **named)
+
+        return called
+
+    def _left(self) -> None:
+        """Notes what the last rename of a folder may lose."""
+        for name in self._renamed.values():
+            self.unsafe.append(f"{name} is renamed, and its folder not kept by fsync")
 
     def _close(self) -> None:
         """Closes what was opened, also where its opener was told that it was not."""
@@ -198,9 +231,12 @@ class Injection:
         noted = {"fsync": self._synced(os.fsync), "replace": self._replaced(os.replace)}
         with ExitStack() as stack:
             stack.callback(self._close)
+            stack.callback(self._left)
             for name in _CALLS:
                 real = noted.get(name, getattr(os, name))
                 stack.enter_context(mock.patch(f"os.{name}", self.around(name, real)))
+            for name in _OF_NAMES:
+                stack.enter_context(mock.patch(f"os.{name}", self._named(name, getattr(os, name))))
             opened = self._opened(io.open)
             for name in ("io.open", "builtins.open"):  # `Path.open` and `os.fdopen` call the first
                 stack.enter_context(mock.patch(name, opened))
@@ -228,10 +264,18 @@ def _writers_of_arrow() -> list[tuple[Any, str]]:
 
 @dataclass(slots=True)
 class Count:
-    """How one command fared."""
+    """How one command fared.
+
+    Attributes:
+        calls: Of the system, by which it writes.
+        tried: Faults that were put in.
+        left: Temporary files after the call failed that takes them away.
+        faults: What should not be.
+    """
 
     calls: int = 0
     tried: int = 0
+    left: int = 0
     faults: int = 0
 
 
@@ -268,7 +312,11 @@ def _of_command(
                 if at >= len(one.calls):  # it came to its end before
                     break
                 count.tried += 1
-                if wrong := _wrong(found, error, place.files(), before, whole):
+                files = place.files()
+                left = [name for name in one.stuck if name in files and name.startswith(_HIDDEN)]
+                count.left += len(left)
+                kept = {name: files[name] for name in files if name not in left}
+                if wrong := _wrong(found, error, kept, before, whole):
                     count.faults += 1
                     told(f"{name}: {one.calls[at]} {at} {error!r} {after=}: {wrong}")
             count.calls += at if error is FAULTS[0][0] else 0

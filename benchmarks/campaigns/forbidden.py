@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from campaigns.inputs import ROOT
+from campaigns.readers import ROOT
 
 PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 BUILTINS = ("eval", "exec", "compile", "__import__")

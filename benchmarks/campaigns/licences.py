@@ -14,7 +14,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from packaging.requirements import Requirement
 
-from campaigns.inputs import ROOT
+from campaigns.readers import ROOT
 
 USERS = ("", "viz", "dataframe", "chakra", "sweep", "jobqueue")
 """Extras of users, the empty one being planner itself; all others are for those who work on it."""

@@ -1,4 +1,7 @@
-"""Options: random combinations of `planner solve`, each held against other commands and options."""
+"""Options: random combinations of `planner solve`, each held against other commands and options.
+
+Rows are fixed, and each needs some answers: a command that refuses everything is a fault too.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from typing import Any
 
 from campaigns.running import COMMAND_CPU_S, Outcome, run
 from models_db.loading import shipped_aliases
+from planner.base.errors import ExitCode
 from planner.base.files import read_yaml
 
 _JOBS = (
@@ -39,13 +43,43 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 _SWITCHES = ("--offload", "--no-clocks", "--chips-exact")
 _NEEDS = {"--price-per-chip-hour": ("--train-tokens", "1e11")}
 _SAME = 1e-12
+_TARGETS = {"megatron": "run.sh", "deepspeed": "ds_config.json", "torchtitan": "torchtitan.sh",
+            "maxtext": "maxtext.yml", "nanotron": "nanotron.yaml"}  # fmt: skip
+_ANSWERS, _FITS = (
+    "no traceback, a document or a refusal", "what fits by `feasible` has a plan, and none slower",
+)  # fmt: skip
+_LIMITS = ("less memory", "less time", "less power", "a layout of equal stages")
+_OF_OBJECTIVE = {"less memory": "memory", "less time": "time"}
+"""Limits below what the best plan costs, which no plan keeps where that is the objective."""
+ROWS = (
+    _ANSWERS,
+    "its plan evaluated alone costs the same",
+    *(f"{what} is never better" for what in _LIMITS),
+    "asked for the micro-batch that it chose, it is as good",
+    "any number of chips up to it is never worse",
+    "other units give the same answer",
+    "another name of the model gives the same answer",
+    "the same question as a job file gives the same answer",
+    *(f"exported to {target} and read back it is the same plan" for target in _TARGETS),
+    _FITS,
+)
+LEAST_ANSWERED = 0.05
+"""Of what is tried in each row, this share is answered at least, and once."""
+_KNOWN_JOB = (*_JOBS[1], "--chips", "8", "--batch-tokens", "64Ki", "--axes", "dp,fsdp", "--fix")
+KNOWN = (
+    ("solve", *_JOBS[0], "--chips", "8", "--batch-tokens", "64Ki", "--axes", "tp,dp",
+     "--objective", "energy"),
+    ("solve", *_KNOWN_JOB, "sharding=zero1"), ("solve", *_KNOWN_JOB, "sharding=zero3"),
+)  # fmt: skip
+"""Questions that are answered; of each row one of them is held."""
 
 
 @dataclass(slots=True)
 class Count:
-    """How often something was asked, and how often it did not hold."""
+    """How often something was asked, how often nothing was to be held, or it did not hold."""
 
     tried: int = 0
+    refused: int = 0
     faults: int = 0
 
 
@@ -54,15 +88,26 @@ class Tally:
     """Counts by what is held."""
 
     told: Callable[[str], None]
-    counts: dict[str, Count] = field(default_factory=dict)
+    counts: dict[str, Count] = field(default_factory=lambda: {what: Count() for what in ROWS})
 
-    def held(self, what: str, words: tuple[str, ...], wrong: str) -> None:
-        """Notes one try; `wrong`: what does not hold, empty where all does."""
-        count = self.counts.setdefault(what, Count())
+    def held(self, what: str, words: tuple[str, ...], wrong: str | None) -> None:
+        """Notes one try; `wrong`: what does not hold, empty where all does; None: a refusal."""
+        count = self.counts[what]
         count.tried += 1
+        count.refused += wrong is None
         if wrong:
-            count.faults += 1
-            self.told(f"{what}: planner {' '.join(words)}: {wrong}")
+            self._fault(what, f"planner {' '.join(words)}: {wrong}")
+
+    def ended(self) -> None:
+        """Notes rows in which too little was answered."""
+        for what, count in self.counts.items():
+            answered = count.tried - count.refused
+            if answered < max(1.0, LEAST_ANSWERED * count.tried):
+                self._fault(what, f"{answered} of {count.tried} are answered")
+
+    def _fault(self, what: str, said: str) -> None:
+        self.counts[what].faults += 1
+        self.told(f"{what}: {said}")
 
 
 def drawn(chance: Random) -> tuple[str, ...]:
@@ -78,30 +123,37 @@ def drawn(chance: Random) -> tuple[str, ...]:
 
 
 def campaign(questions: int, seed: int, told: Callable[[str], None]) -> dict[str, Count]:
-    """Asks so many questions, and of each answer what else has to hold."""
+    """Asks what is known to have an answer and so many questions, and what else has to hold."""
     tally = Tally(told)
+    asked = [*KNOWN, *(drawn(Random(f"{seed} {at}")) for at in range(questions))]
     with tempfile.TemporaryDirectory() as name:
-        for at in range(questions):
-            words = drawn(Random(f"{seed} {at}"))
+        for at, words in enumerate(asked):
             plan = Path(name) / "plan.yaml"
             plan.unlink(missing_ok=True)
             done = run(*words, "-o", plan, "--json")
             wrong = done.fault() or done.cost(COMMAND_CPU_S)
-            tally.held("no traceback, a document or a refusal", words, wrong)
+            if not wrong and words in KNOWN and done.code != 0:
+                wrong = f"is to be answered: {done.err}"
+            tally.held(_ANSWERS, words, wrong or (None if done.code else ""))
             if done.code == 0 and not done.fault():
-                for what, wrong in _agreements(words, plan, done.document):
-                    tally.held(what, words, wrong)
-            if at % _FEASIBLE_EACH == 0 and (found := _feasible(words)) is not None:
-                tally.held("what fits by `feasible` has a plan, and none slower", words, found)
+                for what, found in _agreements(words, plan, done.document):
+                    tally.held(what, words, found)
+            if at % _FEASIBLE_EACH == 0:
+                tally.held(_FITS, words, _feasible(words))
+    tally.ended()
     return tally.counts
 
 
-def _agreements(words: tuple[str, ...], plan: Path, answer: Any) -> Iterator[tuple[str, str]]:
-    """What has to hold of an answer."""
+def _agreements(
+    words: tuple[str, ...], plan: Path, answer: Any
+) -> Iterator[tuple[str, str | None]]:
+    """What has to hold of an answer; None: a refusal, of which nothing has."""
     best, objective = answer["best"], answer["certificate"]["objective"]
     yield "its plan evaluated alone costs the same", _evaluated(plan, best)
     for what, limit in _tighter(words, best).items():
-        yield f"{what} is never better", _not_better(run(*words, *limit, "--json"), objective)
+        done = run(*words, *limit, "--json")
+        none = done.code == ExitCode.INFEASIBLE and not _of_objective(what, words)
+        yield f"{what} is never better", _not_better(done, objective) or (None if none else "")
     if "--fix" not in words and "--gap" not in words:
         chosen = run(*words, "--fix", f"micro_batch={best['micro_batch']}", "--json")
         yield "asked for the micro-batch that it chose, it is as good", _equal(chosen, objective)
@@ -126,8 +178,16 @@ def _agreements(words: tuple[str, ...], plan: Path, answer: Any) -> Iterator[tup
         _equal(run("solve", job, "--json"), objective, best),
     )
     for target in _TARGETS:
-        if (wrong := _back(plan, best, target)) is not None:
-            yield "what is exported and read back is the same plan", wrong
+        yield (
+            f"exported to {target} and read back it is the same plan",
+            _back(plan, best, target),
+        )
+
+
+def _of_objective(what: str, words: tuple[str, ...]) -> bool:
+    """Whether a limit is one on the objective."""
+    at = words.index("--objective") + 1 if "--objective" in words else 0
+    return _OF_OBJECTIVE.get(what) == (words[at] if at else "time")
 
 
 _UNITS = {"32Ki": "32768", "64Ki": "0.0625Mi", "128Ki": "131072", "4Ki": "4096",
@@ -181,8 +241,6 @@ def _equal(done: Outcome, objective: float, best: Any = None) -> str:
     return "" if same else f"{_value(done)} and {objective}"
 
 
-_TARGETS = {"megatron": "run.sh", "deepspeed": "ds_config.json", "torchtitan": "torchtitan.sh",
-            "maxtext": "maxtext.yml", "nanotron": "nanotron.yaml"}  # fmt: skip
 _LEFT_TO_CODE = {"deepspeed": ("recompute",)}
 """What the file of a target leaves to the program that reads it, and the export says so."""
 _DECIDED = ("mesh", "micro_batch", "schedule", "interleave", "recompute")
@@ -215,12 +273,13 @@ def _tighter(words: tuple[str, ...], best: Any) -> dict[str, tuple[str, ...]]:
     """
     if "--runnable-in" not in words and str(best["chips"]) != words[words.index("--chips") + 1]:
         return {}
-    found = {
-        "less memory": ("--max-memory", f"{0.97 * best['memory_per_chip_bytes']:.0f}"),
-        "less time": ("--max-step-time", repr(0.97 * best["step_time_s"])),
-        "less power": ("--max-power", f"{0.97 * best['power_per_chip_w'] * best['chips']:.0f}W"),
-        "a layout of equal stages": ("--layout", "uniform"),
-    }
+    limits = (
+        ("--max-memory", f"{0.97 * best['memory_per_chip_bytes']:.0f}"),
+        ("--max-step-time", repr(0.97 * best["step_time_s"])),
+        ("--max-power", f"{0.97 * best['power_per_chip_w'] * best['chips']:.0f}W"),
+        ("--layout", "uniform"),
+    )
+    found = dict(zip(_LIMITS, limits, strict=True))
     return {what: limit for what, limit in found.items() if limit[0] not in words}
 
 
@@ -252,11 +311,14 @@ _JOB_OF_FEASIBLE = ("--model", "--hardware", "--chips", "--batch-tokens", "--fra
 
 
 def _feasible(words: tuple[str, ...]) -> str | None:
-    """What `planner solve` denies of what `planner feasible` says fits; None: nothing does."""
+    """What `planner solve` denies of what `planner feasible` says fits; None: nothing does.
+
+    A plan may fit that is not bound by computing, which the code of `feasible` says too.
+    """
     at = [words.index(name) for name in _JOB_OF_FEASIBLE if name in words]
     job = [word for start in at for word in words[start : start + 2]]
     said = run("feasible", *job, "--json")
-    if said.code != 0:
+    if said.code not in (ExitCode.OK, ExitCode.INFEASIBLE) or said.fault():
         return said.fault() or None
     fitting = [row for row in said.document["rows"] if row["fits"]]
     if not fitting:

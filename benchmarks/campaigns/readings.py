@@ -118,4 +118,4 @@ READINGS: Mapping[str, Callable[[Path], object]] = {
     "launch of trl": _launch("trl"),
     "launch of torchtune": _launch("torchtune"),
 }
-"""By the names of `campaigns.inputs.readers`."""
+"""By the names of `campaigns.readers.readers`."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.base.errors import ExitCode, InputError
-from planner.cli.main import _ended as said_of
+from planner.cli.main import ended as said_of
 from planner.cli.main import main
 
 ANSWERED = (ExitCode.OK, ExitCode.CHECK_FAILED, ExitCode.INFEASIBLE, ExitCode.TIME_LIMIT)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns import samples
-from campaigns.inputs import FILES, FORMATS
+from campaigns.readers import FILES, FORMATS
 
 Told = Callable[[str], None]
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ QUESTIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "sweep": (("sweep", "run", "STUDY", "--output", "s.db", "WORKERS"),
               ("sweep", "table", "s.db")),
 }  # fmt: skip
-"""Commands by name; the document of the last one is compared."""
+"""Commands by name, all of which are to be answered; the document of the last one is compared."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _USUAL = {"PYTHONHASHSEED": "0", **dict.fromkeys(_THREADS, "1")}
 
@@ -139,7 +139,7 @@ print("Python", platform.python_version(), *(f", {{n}} {{version(n)}}" for n in 
 
 
 def answered(commands: tuple[tuple[str, ...], ...], way: Way) -> Any:
-    """What the last of some commands answers, without the data of its run."""
+    """What the last of some commands answers, without the data of its run; or which is refused."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in (("study.yaml", samples.STUDY),
                               ("plan.yaml", (FORMATS / "plan-1.yaml").read_bytes()),
@@ -157,9 +157,9 @@ def answered(commands: tuple[tuple[str, ...], ...], way: Way) -> Any:
                 cwd=folder, env={**os.environ, **_USUAL, **way.environment, "PYTHONPATH": path},
                 capture_output=True, text=True, check=False, timeout=600,
             )  # fmt: skip
+            if done.returncode:
+                return {_EXIT_CODE: done.returncode, "said": done.stderr}
         assert done is not None
-        if done.returncode:
-            return {_EXIT_CODE: done.returncode, "said": done.stderr}
         return without_run(json.loads(done.stdout))
 
 

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from campaigns.faults import WRITES, Place
-from campaigns.inputs import FILES
+from campaigns.readers import FILES
 from campaigns.running import run
 from planner.frameworks.megatron.bridge import write as bridge
 from planner.frameworks.megatron.writing.flags import Flag

@@ -38,7 +38,10 @@ class Ended:
 
 
 def signalled(times: int, seed: int, told: Callable[[str], None]) -> Iterator[tuple[str, Ended]]:
-    """Each command in processes of its own, ended so many times at a random moment of its life."""
+    """Each command in processes of its own, ended so many times at a random moment of its life.
+
+    Moments are spread evenly, one in each of so many parts of it: the first is an early one.
+    """
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name))
@@ -50,7 +53,7 @@ def signalled(times: int, seed: int, told: Callable[[str], None]) -> Iterator[tu
             for at in range(times):
                 place.cleared(words, old=True)
                 before, number = place.files(), SIGNALS[at % len(SIGNALS)]
-                after_s = chance.uniform(0, life_s)
+                after_s = life_s * (at + chance.random()) / times
                 code, said = _signalled(place, words, number, after_s)
                 found = place.files()
                 count.tried += 1
@@ -61,6 +64,9 @@ def signalled(times: int, seed: int, told: Callable[[str], None]) -> Iterator[tu
                 if wrong := _wrong_after(number, code, said, found, before, whole):
                     count.faults += 1
                     told(f"{number.name} {command} after {after_s:.2f} s: {wrong}")
+            if not count.ended:
+                count.faults += 1
+                told(f"{command}: no signal of {times} came before its end")
             yield command, count
 
 

@@ -131,7 +131,7 @@ def dealt(layers: int, stages: int) -> Iterator[tuple[int, ...]]:
             yield whole
 
 
-def recomputed(kinds: Sequence[int], codes: Sequence[int]) -> list[dict[str, tuple[int, ...]]]:
+def recomputed(kinds: Sequence[int], codes: Sequence[int]) -> list[dict[str, tuple[int, int]]]:
     """All counts of recomputed layers of a stage with so many (dense, expert) layers."""
     own = [code for code in codes if code != NO_RECOMPUTE]
     found = []
@@ -140,7 +140,8 @@ def recomputed(kinds: Sequence[int], codes: Sequence[int]) -> list[dict[str, tup
         total = each.sum(axis=1)
         least = np.zeros(len(kinds)) if NO_RECOMPUTE in codes else np.array(kinds)
         if (total <= kinds).all() and (total >= least).all():
-            found.append({_COUNTED[c]: tuple(each[:, i].tolist()) for i, c in enumerate(own)})
+            dense, experts = each.tolist()
+            found.append({_COUNTED[c]: (dense[i], experts[i]) for i, c in enumerate(own)})
     return found
 
 
@@ -161,7 +162,7 @@ def plans_of(model: CostModel, row: Row, room: int, pools: Sequence[str | None] 
             [
                 Stage(
                     layers=size, recompute="none", sharding=sharding, clock=clock, pool=pool,
-                    **counts,  # type: ignore[arg-type]
+                    **counts,
                 )
                 for counts in recomputed((some.count("dense"), some.count("moe")), row.recomputes)
                 for sharding, clock in product(row.shardings, row.clocks)
@@ -199,7 +200,8 @@ def interleaved_plans(model: CostModel, row: Row, room: int) -> list[Plan]:
             stages = tuple(
                 Stage(
                     layers=size, recompute="none", sharding=devices[at % pp][1][0],
-                    clock=devices[at % pp][1][1], **dict(devices[at % pp][0][at // pp]),
+                    clock=devices[at % pp][1][1],
+                    **dict(devices[at % pp][0][at // pp]),  # type: ignore[arg-type]
                 )
                 for at, size in enumerate(sizes)
             )  # fmt: skip

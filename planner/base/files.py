@@ -87,10 +87,10 @@ def _all_or_none(targets: Sequence[str]) -> Iterator[None]:
                 new.append(target)
         yield
     except BaseException:
-        _remove(*new)
         for target, copy in old.items():
             with contextlib.suppress(FileNotFoundError):  # it was not kept yet, nor replaced
                 os.replace(copy, target)
+        _remove(*new)
         raise
     finally:
         try:
@@ -193,10 +193,21 @@ def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
 
 
 def _remove(*paths: str) -> None:
-    """Removes files, where they are there."""
+    """Removes files, where they are there.
+
+    Raises:
+        InputError: Some stay; a line for each.
+    """
+    stay = []
     for path in paths:
-        with contextlib.suppress(FileNotFoundError):
+        try:
             os.unlink(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            stay.append(f"{_name(Path(path))}: cannot be removed ({_reason(error)})")
+    if stay:
+        raise InputError("\n".join(stay))
 
 
 def _mode_of(target: str) -> int | None:
@@ -334,29 +345,6 @@ def read_bytes(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
         raise InputError(f"{name}: {larger_than(limit)}")
     log(__name__, DEBUG, "read", file=path, bytes=len(content))
     return content
-
-
-def read_unpacked(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
-    """As `read_bytes`, unpacked where it begins as gzip files do; both sizes are limited.
-
-    Raises:
-        InputError: The file is missing, too large, or no whole gzip file.
-    """
-    import gzip  # noqa: PLC0415  (a few milliseconds; only where a file may be packed)
-    import io  # noqa: PLC0415  (beside gzip)
-    import zlib  # noqa: PLC0415  (beside gzip)
-
-    content, name, limit = read_bytes(path, usual), _name(path), largest(usual)
-    if content[:2] != b"\x1f\x8b":
-        return content
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            unpacked = file.read(limit + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name}: not a whole gzip file") from error
-    if len(unpacked) > limit:
-        raise InputError(f"{name}: unpacked {larger_than(limit)}")
-    return unpacked
 
 
 @contextlib.contextmanager

@@ -104,14 +104,13 @@ def _two_answers(names: list[str], given: list[str]) -> TwoAnswers | None:
     """Why two answers differ; None: plans are given.
 
     Raises:
-        InputError: Something is asked that is of plans alone, or an answer cannot be used.
+        InputError: Something is asked that is of plans alone, or an answer cannot be used; also
+            where one file is an answer, and the other cannot be read.
     """
     if len(names) != _TWO or not all(name.lower().endswith(".json") for name in names):
         return None
-    from planner.answers.files.version_changes import (  # noqa: PLC0415  (numpy; not for --help)
-        are_answers,
-        two_answers,
-    )
+    from planner.answers.files.answer_changes import are_answers  # noqa: PLC0415  (numpy)
+    from planner.answers.files.version_changes import two_answers  # noqa: PLC0415  (numpy)
 
     old, new = map(Path, names)
     if not are_answers(old, new):

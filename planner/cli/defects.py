@@ -1,7 +1,8 @@
 """What is said when planner itself breaks: one line, and a file to report with nothing private.
 
-The file says where in the program it happened and with which options. Of their values it has
-numbers and names of the database; texts of exceptions, which may hold what files do, are left out.
+The file says where in the program it happened, with which of our commands and options. Of other
+words it has numbers and names of the database; texts of exceptions, which may hold what files do,
+are left out.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ import traceback
 from collections.abc import Container, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
+from typing import Any
 
 from planner.base.version import __version__
 
 _PACKAGES = ("numpy", "ortools", "scipy", "networkx", "pydantic", "typer", "rich", "ruamel.yaml")
 _OURS = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 _ROOT = Path(__file__).parents[2]
-_GROUPS = ("models", "hardware", "sweep", "rack", "collective", "web")
-_OPTION = re.compile(r"--?[A-Za-z][A-Za-z-]*")
 _NUMBER = re.compile(
     r"(?:[a-z]{2}=)?[0-9][0-9.,]*(?:e-?[0-9]{1,2}|[kKMGTP]i?B?|%|ms|min|k?W|[shdy])?"
 )
@@ -97,16 +97,64 @@ def _installed() -> set[str]:
 def _public_words(arguments: Sequence[str]) -> Iterator[str]:
     """The command, its options, numbers and names of the database; others are left out."""
     names = _shipped()
-    for at, word in enumerate(arguments):
-        option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
-        if at == 0 or (at == 1 and arguments[0] in _GROUPS):
-            yield _public(word, {*names, word if word.isalpha() else ""})
-        elif not option:
-            yield _public(word, names)
-        elif _OPTION.fullmatch(option):
-            yield option + (f"={_public(value, names)}" if equals else "")
+    command, options = _root()
+    for word in _in_order(arguments):
+        inner = _command_named(word, command)
+        if inner is not None:
+            command, options = inner, options | _options_of(inner)
+            yield word
+        elif word.startswith("-") and word not in ("-", "--"):
+            yield _public_option(word, options, names)
+        elif word == "--":
+            yield word
         else:
+            command = None  # what follows is of the user, whatever it is called
             yield _public(word, names)
+
+
+def _in_order(arguments: Sequence[str]) -> Sequence[str]:
+    """The words with the options of every command first, so that no value stands for a command."""
+    try:
+        from planner.cli.leading import moved_first  # noqa: PLC0415  (may be what broke)
+
+        return moved_first(arguments)
+    except Exception:  # whatever broke, the report is written
+        return arguments
+
+
+def _root() -> tuple[Any, set[str]]:
+    """The program's command and its options; None where what broke is that."""
+    try:
+        from planner.cli.main import tree  # noqa: PLC0415  (may be what broke)
+
+        root = tree()
+        return root, _options_of(root)
+    except Exception:  # whatever broke, the report is written
+        return None, set()
+
+
+def _command_named(word: str, command: Any) -> Any:
+    """The command of a group that has a name; None: it is none, or has none of that name."""
+    try:
+        return getattr(command, "commands", {}).get(word)
+    except Exception:  # its module may be what broke
+        return None
+
+
+def _options_of(command: Any) -> set[str]:
+    """The options of a command as they are written."""
+    every = [one for one in command.params if one.param_type_name == "option"]
+    return {name for one in every for name in (*one.opts, *one.secondary_opts)} | {"--help", "-h"}
+
+
+def _public_option(word: str, options: Container[str], names: Container[str]) -> str:
+    """An option that there is; what is attached to it as far as it is public."""
+    option, equals, value = word.partition("=")
+    if not word.startswith("--"):  # -oVALUE
+        option, equals, value = word[:2], "", word[2:]
+    if option not in options:
+        return word if _NUMBER.fullmatch(word[1:]) else "<option>"
+    return option + (f"{equals}{_public(value, names)}" if equals or value else "")
 
 
 def _public(value: str, names: Container[str]) -> str:

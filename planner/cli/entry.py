@@ -9,7 +9,7 @@ import sys
 from typing import NoReturn
 
 from planner.base.errors import ExitCode
-from planner.cli.interruption import forget, heard, listen
+from planner.cli.interruption import forget, heard, listen, send_again
 from planner.cli.streams import keep_output
 
 _NEW_OBJECTS = 100_000
@@ -26,6 +26,7 @@ def main() -> None:
         keep_output()
         _end_cleanly()
         listen()
+        sys.unraisablehook = send_again
         from planner.cli.main import main as run  # noqa: PLC0415  (takes a noticeable time)
 
         run()
@@ -35,8 +36,10 @@ def main() -> None:
         if heard():
             _interrupted()
         from planner.cli.defects import report  # noqa: PLC0415  (only when we broke)
+        from planner.cli.json_lines import errors_as_asked  # noqa: PLC0415  (beside it)
 
-        report(error, sys.argv[1:])
+        with errors_as_asked(sys.argv[1:]):
+            report(error, sys.argv[1:])
         sys.exit(ExitCode.DEFECT)
     finally:
         gc.freeze()
@@ -45,8 +48,10 @@ def main() -> None:
 
 def _interrupted() -> NoReturn:
     """Ends as Ctrl-C asks."""
+    from planner.cli.json_lines import errors_as_asked  # noqa: PLC0415  (only when interrupted)
+
     if sys.stderr is not None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), errors_as_asked(sys.argv[1:]):
             print("interrupted", file=sys.stderr)
     sys.exit(ExitCode.INTERRUPTED)
 

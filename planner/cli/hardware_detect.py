@@ -73,7 +73,7 @@ def detect(
     if output is not None:
         _check_target(output, paths)
         check_writable(output)
-    seen, missing = (seen_in_files(paths), ()) if paths else seen_here()
+    seen, missing = seen_in_files(paths) if paths else seen_here()
     name = _NAME if output is None else output.stem
     found = detected(seen, name=name, chip=chip, nodes=nodes, partition=partition)
     if output is not None:

@@ -6,11 +6,15 @@ for another reason, a cache that a key cannot be hashed.
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
+import time
 from contextlib import suppress
 from typing import Any
 
 _HEARD: list[int] = []
+_LATER_S = 0.01
 
 
 def listen() -> None:
@@ -18,6 +22,28 @@ def listen() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         with suppress(ValueError):  # not in the main thread: another program has called the command
             signal.signal(signal.SIGINT, hear)
+
+
+def send_again(dropped: Any) -> None:
+    """Sends a signal again whose exception Python drops, as in the callback of a weak reference.
+
+    What else is dropped is told as usual. It is set as `sys.unraisablehook`, in which nothing can
+    be raised either: the signal comes a moment later.
+    """
+    error, number = dropped.exc_value, 0
+    if isinstance(error, KeyboardInterrupt):
+        number = signal.SIGINT
+    elif isinstance(error, SystemExit) and isinstance(error.code, int):
+        number = error.code - 128 if error.code - 128 in set(signal.Signals) else 0
+    if not number:
+        sys.__unraisablehook__(dropped)
+        return
+
+    def later() -> None:
+        time.sleep(_LATER_S)
+        _thread.interrupt_main(signal.Signals(number))
+
+    _thread.start_new_thread(later, ())
 
 
 def hear(number: int, _: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from planner.base.errors import InputError
 from planner.base.messages import shown
@@ -33,6 +34,15 @@ def moved_first(arguments: Sequence[str]) -> list[str]:
         else:
             rest.append(word)
     return [*first, *rest]
+
+
+def asks_for_json(arguments: Sequence[str]) -> bool:
+    """Whether `--log-json` is among the options of a command line.
+
+    >>> asks_for_json(["solve", "--log-json"]), asks_for_json(["check", "--", "--log-json"])
+    (True, False)
+    """
+    return any(word in _WITHOUT for word in takewhile("--".__ne__, moved_first(arguments)))
 
 
 def allowed(size: str) -> Callable[[], None]:

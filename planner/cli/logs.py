@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
+from planner.cli.json_lines import JsonLines, json_line
 
 if TYPE_CHECKING:
     from logging import Formatter, LogRecord
@@ -31,7 +33,8 @@ def logged(level: str | None, *, as_json: bool) -> Callable[[], None]:
 
     if level is not None and level.lower() not in LEVELS:
         raise InputError(f"log-level: {not_one_of(level, LEVELS)}")
-    handler = logging.StreamHandler()
+    said = sys.stderr
+    handler = logging.StreamHandler(said.stream if isinstance(said, JsonLines) else said)
     handler.setFormatter(_formatter(as_json=as_json))
     ours = logging.getLogger("planner")
     before = ours.level, ours.propagate
@@ -48,7 +51,6 @@ def logged(level: str | None, *, as_json: bool) -> Callable[[], None]:
 
 
 def _formatter(*, as_json: bool) -> Formatter:
-    import json  # noqa: PLC0415  (beside logging)
     import logging  # noqa: PLC0415  (see above)
     import time  # noqa: PLC0415
 
@@ -64,16 +66,10 @@ def _formatter(*, as_json: bool) -> Formatter:
             return f"{clock} {level} {record.name}: {printable(record.getMessage())}"
 
     class Json(logging.Formatter):
-        """One object: when (UTC), how important, who, what, and its fields."""
+        """One object, see `json_line`."""
 
         def format(self, record: LogRecord) -> str:
-            second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-            said = {
-                "time": f"{second}.{int(record.msecs):03d}Z",
-                "level": record.levelname.lower(),
-                "logger": record.name,
-                **getattr(record, FIELDS, {"event": record.getMessage()}),
-            }
-            return json.dumps(said, default=str)
+            fields = getattr(record, FIELDS, {"event": record.getMessage()})
+            return json_line(record.created, record.levelname.lower(), record.name, fields)
 
     return Json() if as_json else Text()

@@ -22,6 +22,7 @@ from planner.base.version import __version__
 from planner.cli.completing import INSTRUCTION, answer_shell
 from planner.cli.groups import group_of
 from planner.cli.interruption import heard
+from planner.cli.json_lines import errors_as_asked
 from planner.cli.leading import allowed, moved_first
 from planner.cli.logs import logged
 from planner.cli.streams import StreamError, drop_output, prepare_streams
@@ -128,7 +129,9 @@ def _root(
 def main() -> None:
     """Runs the command line and turns errors into one line each and an exit code."""
     prepare_streams()
-    sys.exit(_guarded(sys.argv[1:]))
+    with errors_as_asked(sys.argv[1:]):
+        code = _guarded(sys.argv[1:])
+    sys.exit(code)
 
 
 def _guarded(arguments: list[str]) -> int:
@@ -137,7 +140,7 @@ def _guarded(arguments: list[str]) -> int:
         code = _run(arguments)
         sys.stdout.flush()
     except (PlannerError, KeyboardInterrupt) as error:
-        code = _ended(error)
+        code = ended(error)
     except StreamError as error:
         code = _unheard(error)
     return code
@@ -152,7 +155,7 @@ def _unheard(error: StreamError) -> int:
     return InputError.exit_code
 
 
-def _ended(error: PlannerError | KeyboardInterrupt) -> int:
+def ended(error: PlannerError | KeyboardInterrupt) -> int:
     """Says why a command ended, and with which code."""
     if isinstance(error, KeyboardInterrupt) or (heard() and not isinstance(error, UnfinishedError)):
         _say("interrupted")
@@ -164,7 +167,7 @@ def _ended(error: PlannerError | KeyboardInterrupt) -> int:
 
 
 @functools.cache
-def _command() -> Any:
+def tree() -> Any:
     """The tree of commands; a process that runs several builds it once."""
     return get_command(app)
 
@@ -181,7 +184,7 @@ def _run(arguments: list[str]) -> int:
     if INSTRUCTION in os.environ:
         answer_shell(app)
     try:
-        command = _command()
+        command = tree()
         with command.make_context("planner", moved_first(arguments)) as context:
             command.invoke(context)
     except typer.Exit as done:

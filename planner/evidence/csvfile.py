@@ -13,8 +13,8 @@ from pathlib import Path
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.base.files import read_unpacked
 from planner.base.messages import did_you_mean, one_line, shown
+from planner.base.packed import read_unpacked
 from planner.base.units import plural
 
 TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy", "left_out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -170,12 +171,12 @@ def _demands(resolved: Resolved, claimed: list[str]) -> tuple[Demand, ...]:
 
 
 def fingerprints(resolved: Resolved) -> dict[str, str]:
-    """SHA-256 of what the figures rest on, by what it is."""
+    """SHA-256 of what the figures rest on, by what it is; not how a file of it was named."""
     model = resolved.cost
     parts = {
         "job": model.job,
         "cluster": model.cluster,
-        "assumptions": model.assumptions,
+        "assumptions": replace(model.assumptions, name=""),
         "facility": model.facility,
     }
     return {name: _digest(repr(part)) for name, part in parts.items()}

@@ -232,14 +232,15 @@ def reductions(model: CostModel, mesh: Mesh) -> list[tuple[float, float]]:
     stage, share = float(layers[0]) / pp, trained_share(job)
     inner, visible = cp * fsdp, 1 - a.dp_overlap
     gradients = a.gradient_wire_bytes * share * stage
-    reduced = 2 * gradients / max(1.0, model.cluster.levels[0].in_network_gain)
     options = []
     if fsdp == 1:  # ddp reduces gradients; zero1 and zero2 scatter them and gather weights
-        scattered = gradients + share * a.weight_wire_bytes * stage
-        options.append((visible * gather_s(fabric, cp * dp) * min(scattered, reduced), 0.0))
+        updated = share * min(a.weight_wire_bytes, 2) * stage
+        scattered_s = gather_s(fabric, cp * dp) * (gradients + updated)
+        reduced_s = reduce_s(fabric, cp * dp) * gradients
+        options.append((visible * min(scattered_s, reduced_s), 0.0))
     if inner > 1:  # zero3 gathers weights; replicas reduce what is left
         weights = Gathers.of(job).weight_bytes * stage
-        replicas = visible * gather_s(fabric, dp) * reduced / inner
+        replicas = visible * reduce_s(fabric, dp) * gradients / inner
         rate = gather_s(fabric, inner)
         if gathers_once(model.framework, np.array([pp]))[0]:
             options.append((visible * rate * (weights + gradients) + replicas, 0.0))
@@ -266,6 +267,22 @@ def gather_s(fabric: Fabric, members: int) -> float:
         flat = max(flat, (1 - 1 / members) / (fastest * inside))
         inside = here
     return min(staged, flat)
+
+
+def reduce_s(fabric: Fabric, members: int) -> float:
+    """Seconds per byte of an all-reduce of so many members that no placement beats.
+
+    Scattering and gathering, which switches do in one; or a tree over domains, which sends each
+    byte once out of a domain, with the links of all members in it, and of two members or more half
+    of it twice through its switches.
+    """
+    switches = max(1.0, fabric.levels[0].in_switch_gain)
+    found = [2 * gather_s(fabric, members) / switches]
+    if "in-switch-tree" in fabric.algorithms and len(fabric.levels) > 1 and members > 1:
+        inner, *outer = (_most_bytes_per_s(level, members) for level in fabric.levels)
+        together = max(outer) * min(members, fabric.levels[0].domain)
+        found.append(max(1 / (switches * inner), 1 / together))
+    return min(found)
 
 
 def _most_bytes_per_s(level: FabricLevel, members: int) -> float:

@@ -5,15 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, FiniteFloat, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, FiniteFloat, PositiveInt, ValidationError
 
 from planner.base.errors import InputError
 from planner.base.messages import mistakes
+from strict_yaml.limits import HINT, raised
 
 LARGEST_BYTES = 256 * 2**20
+LEAST_BYTES = 12
+"""Of text for a list or object, each of which takes up to a kilobyte of memory; the shortest row,
+of a mesh, has 14."""
+_FEW_PARTS = 1000
 FORMAT = 1
+_Item = TypeVar("_Item")
+Rows = Annotated[list[_Item], FailFast()]
+"""A list whose first wrong item is said: each mistake takes a kilobyte, a wrong row a few bytes."""
 
 MeshRow = tuple[PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt, PositiveInt]
 """tp, cp, pp, dp, fsdp, ep."""
@@ -54,9 +62,9 @@ class SpacePart(_Part):
     """What was searched: its kind, numbers of chips, relative clocks, what has to run the plans."""
 
     kind: Literal["uniform"]
-    chips: list[PositiveInt]
-    clocks: list[FiniteFloat]
-    runnable_in: list[str]
+    chips: Rows[PositiveInt]
+    clocks: Rows[FiniteFloat]
+    runnable_in: Rows[str]
 
 
 class Nodes(_Part):
@@ -69,18 +77,18 @@ class Nodes(_Part):
         begun, waiting: Left when the search ended, with plans looked at or without.
     """
 
-    no_memory: list[MeshRow | SplitMeshRow]
-    closed: list[BoundRow | SplitBoundRow]
-    searched: list[NodeRow | SplitNodeRow]
-    begun: list[BoundRow | SplitBoundRow]
-    waiting: list[BoundRow | SplitBoundRow]
+    no_memory: Rows[MeshRow | SplitMeshRow]
+    closed: Rows[BoundRow | SplitBoundRow]
+    searched: Rows[NodeRow | SplitNodeRow]
+    begun: Rows[BoundRow | SplitBoundRow]
+    waiting: Rows[BoundRow | SplitBoundRow]
 
 
 class Plans(_Part):
     """Every plan of the nodes that were searched that fits in memory, once."""
 
-    closed: list[PlanBoundRow]
-    costed: list[PlanRow]
+    closed: Rows[PlanBoundRow]
+    costed: Rows[PlanRow]
 
 
 class Point(_Part):
@@ -113,7 +121,7 @@ class Certificate(_Part):
     counts: dict[str, dict[str, int]]
     nodes: Nodes
     plans: Plans
-    front: list[Point]
+    front: Rows[Point]
     best: Point | None
     claim: Claim
     sha256: str
@@ -159,6 +167,11 @@ def parsed(content: str | bytes, name: str) -> tuple[dict[str, Any], Certificate
     Raises:
         InputError: It is none, or of another format.
     """
+    text = content.encode() if isinstance(content, str) else content
+    most = len(text) // LEAST_BYTES + _FEW_PARTS
+    if text.count(b"[") + text.count(b"{") > most and not raised():
+        parts = f"more than {most:,} lists and objects in {len(text):,} bytes"
+        raise InputError(f"{name}: is no certificate: it has {parts}; {HINT}")
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:

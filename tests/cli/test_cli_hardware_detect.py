@@ -1,11 +1,12 @@
 """`planner hardware detect`: saved outputs become a cluster file that `solve` takes."""
 
+import os
 from pathlib import Path
 
 import pytest
 from machine.detection_outputs import write_node
 
-from cli.command import planner
+from cli.command import planner, refused
 from hardware_db import load_cluster
 from strict_yaml.reading import load as load_yaml
 
@@ -66,3 +67,34 @@ def test_wrong_input_is_refused(outputs: Path, tmp_path: Path) -> None:
     ):
         assert line in planner(*detect, *options).mistakes[0]
     assert "cannot be read" in planner("hardware", "detect", "--from", "none.txt").mistakes[0]
+
+
+def test_what_never_ends_is_not_waited_for(outputs: Path, tmp_path: Path) -> None:
+    """A pipe in a folder is left out and said so; named itself, or empty, it is refused."""
+    pipe = outputs / "pipe.txt"
+    os.mkfifo(pipe)
+    found = planner("hardware", "detect", "--from", outputs, "--json")
+    assert found.code == 0
+    assert f"{pipe} is no regular file, and is left out" in found.document["remarks"]
+    said = planner("hardware", "detect", "--from", outputs)
+    assert "is no regular file, and is left out" in " ".join(said.out.split())
+    assert refused("hardware", "detect", "--from", pipe) == [
+        f"from: {pipe} is no regular file; save the output in a file first"
+    ]
+    (line,) = refused("hardware", "detect", "--from", outputs / "gpus.csv", "/dev/zero")
+    assert line.startswith("from: /dev/zero is no regular file")
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    assert refused("hardware", "detect", "--from", empty) == [f"from: {empty} is empty"]
+    (tmp_path / "pipes").mkdir()
+    os.mkfifo(tmp_path / "pipes" / "one")
+    assert refused("hardware", "detect", "--from", tmp_path / "pipes") == [
+        f"from: {tmp_path / 'pipes'} has no files"
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/kmsg").exists(), reason="no files of the kernel")
+def test_files_of_the_kernel_are_refused() -> None:
+    """Some of them end only when the machine does."""
+    lines = refused("hardware", "detect", "--from", "/proc")
+    assert any(line.endswith(" is empty") for line in lines)

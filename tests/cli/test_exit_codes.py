@@ -101,10 +101,10 @@ main()
 """
 
 
-def crashed(tmp_path: Path, error: str) -> subprocess.CompletedProcess[str]:
+def crashed(tmp_path: Path, error: str, *more: str) -> subprocess.CompletedProcess[str]:
     """A command that runs into a defect, with a private path and a private name on its line."""
     (tmp_path / "anna").mkdir(exist_ok=True)
-    words = [*FITS, "-o", str(tmp_path / "anna" / "secret.yaml")]
+    words = [*FITS, "-o", str(tmp_path / "anna" / "secret.yaml"), *more]
     return subprocess.run(
         [sys.executable, "-c", CRASH.format(error=error), *words], cwd=tmp_path, text=True,
         capture_output=True, check=False, env={**os.environ, "TMPDIR": str(tmp_path)},
@@ -164,13 +164,31 @@ def test_a_defect_before_anything_is_loaded(
 @each(("words", "shown"), [
     ("solve --model llama3.1-405b --chips=512 -o acme_out",
      "solve --model llama3.1-405b --chips=512 -o <text>"),
-    ("evaluate plan --fix pp=8 --watts 4kW", "evaluate <text> --fix pp=8 --watts 4kW"),
-    ("models show acme-70b --name=acme", "models show <text> --name=<text>"),
+    ("evaluate plan --clocks 8 --max-power 4kW", "evaluate <text> --clocks 8 --max-power 4kW"),
+    ("evaluate plan --watts 4kW", "evaluate <text> <option> 4kW"),
+    ("models show acme-70b --name=acme", "models show <text> <option>"),
+    ("solve -oacme-secret-run -o12 -h", "solve -o<text> -o12 -h"),
+    ("solve --model=llama2-7b --output=acme.yaml",
+     "solve --model=llama2-7b --output=<file.yaml>"),
+    ("web acme --acme-secret --acme=secret -xacme", "web <text> <option> <option> <option>"),
+    ("acmesecret solve", "<text> <text>"),
+    ("sweep acme status", "sweep <text> <text>"),
+    ("models acme --acme", "models <text> <option>"),
+    ("--log-level debug solve --chips -8", "--log-level=<text> solve --chips -8"),
+    ("solve --log-level acme --", "--log-level=<text> solve --"),
+    ("check - -- --acme", "check <text> -- <option>"),
     ("check acme/runs/plan.pt --log C:\\joe\\p.json", "check <text> --log <file.json>"),
     ("sweep run --scheduler tcp://node17.acme:8786", "sweep run --scheduler <text>"),
 ])  # fmt: skip
 def test_which_words_of_a_command_are_told(words: str, shown: str) -> None:
     assert " ".join(defects._public_words(words.split())) == shown
+
+
+def test_words_of_a_command_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is known of them then, and nothing is told."""
+    monkeypatch.setattr("planner.cli.main.tree", lambda: 1 / 0)
+    words = ["solve", "--name", "acme", "-oacme", "--chips", "8"]
+    assert " ".join(defects._public_words(words)) == "<text> <option> <text> <option> <option> 8"
 
 
 @each("text", [
@@ -212,6 +230,76 @@ def test_what_is_done_is_said_on_request_alone() -> None:
     assert all(re.fullmatch(r"[\d-]{10}T[\d:]{8}\.\d{3}Z", one["time"]) for one in said)
     assert planner(*FITS).err == "", "what was asked once is not said for ever"
     assert planner(*FITS, "--log-level", "error").err == ""
+
+
+def as_objects(text: str) -> list[dict[str, Any]]:
+    """Standard error, each line of which is an object with the same four fields."""
+    objects = [json.loads(line) for line in text.splitlines()]
+    assert all({"time", "level", "logger", "event"} <= one.keys() for one in objects), objects
+    return objects
+
+
+@each(("words", "code", "message"), [
+    (("solve", "--chips", "0", "--log-json"), ExitCode.INPUT, "chips: 0: must be at least 1"),
+    (("--log-json", "solve", "--bogus"), ExitCode.INPUT, "No such option: --bogus"),
+    (("nothing", "--log-json"), ExitCode.INPUT, "No such command 'nothing'"),
+    (("doctor", "--log-level=bad", "--log-json"), ExitCode.INPUT, "log-level: 'bad' is not one of"),
+    (("verify", "none.json", "--log-json"), ExitCode.INPUT, "none.json: cannot be read"),
+    ((*FITS, "--pp", "--log-json", "--", "x\ny"), ExitCode.INPUT, "No such option: --pp"),
+])  # fmt: skip
+def test_refusals_are_objects_too(words: tuple[str, ...], code: ExitCode, message: str) -> None:
+    outcome = planner(*words)
+    assert (outcome.code, outcome.out) == (code, "")
+    last = as_objects(outcome.err)[-1]
+    assert (last["level"], last["event"], last["logger"]) == ("error", "error", "planner.cli")
+    assert last["message"].startswith(message), last
+
+
+def test_a_word_that_is_no_option_asks_for_nothing() -> None:
+    assert planner("verify", "--", "--log-json").err.startswith("error: --log-json: cannot be read")
+
+
+def test_all_that_is_said_is_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what is neither logged nor a refusal: a check that failed, warnings of Python."""
+
+    def check() -> str:
+        print("half", "a line", end="", file=sys.stderr)
+        return "as it should"
+
+    monkeypatch.setattr("planner.answers.installation._CHECKS", {"fails": check})
+    outcome = planner("doctor", "--log-json")
+    assert outcome.code == ExitCode.CHECK_FAILED
+    said = [(one["event"], one.get("message", "")) for one in as_objects(outcome.err)]
+    assert said[0] == ("start", "")
+    assert "half a line" in said[1][1]
+    assert "fails: as it should" in said[-1][1]
+    before = sys.stderr
+    assert planner("doctor").err == "half a lineerror: fails: as it should\n"
+    assert sys.stderr is before
+
+
+def test_interruptions_and_defects_are_objects(tmp_path: Path) -> None:
+    for error, code in (("KeyboardInterrupt", ExitCode.INTERRUPTED), ("ValueError", 70)):
+        done = crashed(tmp_path, error, "--log-json")
+        last = as_objects(done.stderr)[-1]
+        assert done.returncode == code
+        assert last["event"] == ("error" if code == ExitCode.DEFECT else "interrupted")
+        assert last["message"].startswith("a defect of planner (" if code == 70 else "interrupted")
+
+
+def test_an_interruption_before_anything_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("planner.cli.main.main", broken)
+    monkeypatch.setattr("sys.argv", ["planner", "solve", "--log-json"])
+    with pytest.raises(SystemExit) as done:
+        entry.main()
+    assert done.value.code == ExitCode.INTERRUPTED
+    (one,) = as_objects(capsys.readouterr().err)
+    assert one["event"] == one["message"] == "interrupted"
 
 
 @each(("words", "told"), [

@@ -114,7 +114,7 @@ def saved(folder: Path, outputs: dict[str, str]) -> list[Path]:
 
 def found_in(folder: Path, outputs: dict[str, str], **options: Any) -> Detected:
     """What is made of outputs."""
-    return detected(seen_in_files(saved(folder, outputs)), name="mine", **options)
+    return detected(seen_in_files(saved(folder, outputs))[0], name="mine", **options)
 
 
 def numbers(node: Any) -> list[dict[str, Any]]:
@@ -222,7 +222,7 @@ WRONG: dict[str, tuple[dict[str, str], dict[str, Any], str]] = {
 def test_what_clashes_is_refused_in_one_line(tmp_path: Path, case: str) -> None:
     outputs, options, words = WRONG[case]
     with pytest.raises(InputError) as error:
-        detected(seen_in_files(saved(tmp_path, outputs)), **{"name": "mine", **options})
+        detected(seen_in_files(saved(tmp_path, outputs))[0], **{"name": "mine", **options})
     assert len(str(error.value).splitlines()) == 1
     assert re.search(words, str(error.value)), str(error.value)
 

@@ -20,9 +20,14 @@ from planner.plan import ORDERS, PlanTable
 from planner.question.options import SpaceOptions
 from planner.question.request import request_from
 from planner.question.resolved import resolve
-from planner.search.uniform.bounds import PartialPlanBounds, least_gather_s_per_byte
+from planner.search.uniform.bounds import (
+    PartialPlanBounds,
+    least_gather_s_per_byte,
+    least_reduce_s_per_byte,
+)
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import cross_choices, cross_partial_plans
+from planner.verification import bounds as verified
 
 MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
 PIPELINE = ("micro_batch", "schedule", "interleave", "split")
@@ -32,18 +37,21 @@ CLUSTERS = [
 ]
 
 
+EVERY = ("ring", "hierarchical", "tree", "in-switch", "in-switch-tree")
+
+
 def fabric_of(name: str, chips: int, collectives: str = "nccl") -> Fabric:
     cluster = hardware_db.load_cluster(name)
     precision = next(d for d in ("bf16", "fp16", "fp32") if d in cluster.chip.peak_flop_per_s)
     assumed = calibrated(cluster.chip, "megatron-core", precision)
-    assumed = replace(assumed, collectives=collectives)
+    assumed = replace(assumed, collectives=collectives, collective_algorithms=EVERY)
     return build_fabric(cluster.scale(chips), assumed, table_of)
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_no_group_gathers_faster_than_the_bound(name: str, data: st.DataObject) -> None:
+def test_no_group_is_faster_than_the_bound(name: str, data: st.DataObject) -> None:
     counts = [n for n in hardware_db.load_cluster(name).chip_counts(4096) if n > 1]
     chips = data.draw(st.sampled_from(counts))
     mode = data.draw(st.sampled_from(["nccl", "best"])) if name in TABLED else "nccl"
@@ -56,9 +64,29 @@ def test_no_group_gathers_faster_than_the_bound(name: str, data: st.DataObject) 
         (np.array([inner]), np.array([stride])),
         (np.array([size // inner]), np.array([stride * inner * gap])),
     ]
+    check_least(fabric, size, segments)
+
+
+@pytest.mark.parametrize("name", ["dgx-b200-ndr", "dgx-h100-ndr", "gb200-nvl72"])
+def test_no_group_of_a_few_domains_is_faster_than_the_bound(name: str) -> None:
+    """Two domains whose switches sum pass each byte once between them."""
+    chips = 144 if name == "gb200-nvl72" else 32
+    for size in divisors(chips)[1:]:
+        for stride in divisors(chips // size):
+            check_least(fabric_of(name, chips), size, [(np.array([size]), np.array([stride]))])
+
+
+def check_least(fabric: Fabric, size: int, segments: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    """No collective of a group is faster than the least seconds per byte of its size."""
     large = 1e15  # bytes; latencies vanish
-    seconds = group_costs(fabric, segments).gather_s(np.array([large]))[0]
-    assert least_gather_s_per_byte(fabric, size) * large <= seconds * (1 + 1e-12)
+    costs = group_costs(fabric, segments)
+    for seconds, least in (
+        (costs.gather_s, (least_gather_s_per_byte, verified.gather_s)),
+        (costs.reduce_s, (least_reduce_s_per_byte, verified.reduce_s)),
+    ):
+        found = seconds(np.array([large]))[0] * (1 + 1e-12)
+        for bound in least:
+            assert bound(fabric, size) * large <= found
 
 
 def keys(columns: dict[str, IntArray]) -> list[tuple[int, ...]]:
@@ -137,6 +165,15 @@ def test_corners_hold_where_weights_stay_gathered(
     overlaps = {"dp_overlap": hidden, "zero3_overlap": 1 - hidden}
     model = replace(model, assumptions=replace(model.assumptions, **overlaps))
     check_corners(model, chips)
+
+
+@pytest.mark.parametrize("wire_bytes", [1.0, 4.0])
+def test_corners_hold_whatever_collectives_send(wire_bytes: float) -> None:
+    """Gathers of zero1 send what is assumed, those of zero2 always two bytes of a weight."""
+    model = job_on("dgx-a100-80-hdr", 16, "gpt3-1.3b", 32)
+    sent = {"weight_wire_bytes": wire_bytes, "gradient_wire_bytes": 4.0, "dp_overlap": 0.0}
+    model = replace(model, assumptions=replace(model.assumptions, **sent))
+    check_corners(model, 16)
 
 
 def job_on(hardware: str, chips: int, model_name: str, sequences: int, **more: object) -> CostModel:

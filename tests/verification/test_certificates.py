@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import verification.conftest as shared
 from cli.command import planner
+from pydantic import ValidationError
 from support.cases import each
 
 from planner.answers.api import solve_request
@@ -20,7 +21,7 @@ from planner.question.request import request_from
 from planner.search.driver import Driver
 from planner.search.space import Trail
 from planner.verification.checking import verify
-from planner.verification.document import seal
+from planner.verification.document import Certificate, seal
 
 JOBS: list[dict[str, Any]] = [
     {"model": "mixtral-8x7b", "hardware": "gb200-nvl72", "chips": 8, "objective": "energy"},
@@ -180,7 +181,8 @@ def test_commands_write_and_check_a_certificate(tmp_path: Path) -> None:
         ("{}", "no field 'certificate'"),
         ('{"certificate": 2}', "format 2"),
         ('{"certificate": 1}', "question: is missing"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "more than 9,333 lists and objects"),
+        ("[" * 900 + " " * 100_000, "not JSON"),
     ],
 )
 def test_other_files_are_no_certificates(content: str, said: str, tmp_path: Path) -> None:
@@ -212,3 +214,33 @@ def test_a_check_loads_nothing_of_the_search(certificate: dict[str, Any], tmp_pa
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert found.stdout == "[]\n"
+
+
+@each(("inner", "words"), [
+    ("[]," * 2000, r"more than 1,[0-9]+ lists and objects in [0-9,]+ bytes; --largest-file"),
+    ('["a", 1, "b"],' * 2000, "question: is missing"),
+])  # fmt: skip
+def test_many_wrong_rows_are_few_mistakes(inner: str, words: str) -> None:
+    text = '{"certificate": 1, "nodes": {"closed": [' + inner + "[]]}}"
+    with pytest.raises(ValidationError) as caught:
+        Certificate.model_validate_json(text, strict=True)
+    assert caught.value.error_count() < 60, "the first wrong row is said alone"
+    with pytest.raises(InputError, match=f"is no certificate: .*{words}"):
+        verify(text)
+
+
+def test_assumptions_of_a_file_are_told_by_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative name once made the same file another one."""
+    monkeypatch.chdir(tmp_path)
+    Path("own.yaml").write_text("dp_overlap: 0.5\n", encoding="utf-8")
+    asked = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "2")
+    assert (
+        planner("solve", *asked, "--assumptions", "own.yaml", "--certificate", "c.json").code == 0
+    )
+    assert planner("verify", "c.json").code == 0
+    Path("own.yaml").write_text("dp_overlap: 0.6\n", encoding="utf-8")
+    refused = planner("verify", "c.json", "--json")
+    assert refused.code == 1
+    assert "the assumptions here is not that of the certificate" in refused.document["fault"]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import random
 import re
+import zipfile
+from io import BytesIO
 from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
@@ -31,6 +34,11 @@ JOBS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 SEED, TIMES = 30, 2
 Parts = tuple[dict[str, Any], dict[str, str]]
+
+
+def noise(length: int) -> str:
+    """Text that packs badly."""
+    return Random(1).randbytes(length // 2 + 1).hex()[:length]
 
 
 def made(job: str) -> bytes:
@@ -61,7 +69,7 @@ def parts_of(content: bytes) -> Parts:
 
 def test_any_damage_of_an_archive_is_said_in_one_line() -> None:
     """Each byte outside of the packed texts takes other values in turn."""
-    texts = {f"{at}.mps": "ENDATA\n" * at for at in range(3)}
+    texts = {f"programs/{at}.mps": "ENDATA\n" * at for at in range(3)}
     whole = archive({"stages": 1}, texts)
     said = set()
     for at, value in product(range(len(whole)), (0, 14, 255)):
@@ -74,6 +82,23 @@ def test_any_damage_of_an_archive_is_said_in_one_line() -> None:
             opened(whole[:cut], "proof.zip")
     assert len(said) > 1
     assert all(re.fullmatch("proof.zip: is no certificate: .+", one) for one in said)
+
+
+@each(("parts", "words"), [
+    ({"other.json": "{}"}, "'other.json' in it is neither proof.json nor programs/NUMBER.mps"),
+    ({"programs/1.mps": " " * 200_000}, "unpacked more than 100 times as large .*--largest-file"),
+    ({"proof.json": '{"a":[' + "{}," * 60_000 + "{}]}"}, "more than 50,000 objects and lists; --l"),
+    ({"proof.json": noise(2**20 + 1)}, "proof.json is larger than 1 MiB; --largest-file"),
+])  # fmt: skip
+def test_an_archive_has_limits(parts: dict[str, str], words: str) -> None:
+    kept = BytesIO()
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, text in {"proof.json": "{}", **parts}.items():
+            file.writestr(name, text)
+        if "programs/1.mps" not in parts:
+            file.writestr("programs/9.mps", noise(8000))
+    with pytest.raises(InputError, match=f"^proof.zip: is no certificate: .*{words}"):
+        opened(kept.getvalue(), "proof.zip")
 
 
 @pytest.mark.usefixtures("importable")

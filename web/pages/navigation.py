@@ -84,6 +84,7 @@ TREE: Tree = [
             {"Certificates": "model/certificate.md"},
             {"Other search engines": "uneven/side_by_side.md"},
             {"Bounds of uneven stages": "uneven/bounds.md"},
+            {"Clocks per operation in figures": "uneven/operation-clocks.md"},
             {"Uneven stages in figures": "uneven/performance.md"},
             {"What more freedom gains": "uneven/freedoms.md"},
             {"Freedoms in small questions": "uneven/freedoms/small.md"},

@@ -184,18 +184,11 @@ class EvaluatedDocument(_Known):
 
 def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
     """How the end of a search contradicts the plans, the counts or the time that was given."""
-    status, front, lines = file.certificate.status, file.front.plans, []
-    if (file.best is not None) != (status in ("optimal", "feasible")):
-        word = "no best plan" if file.best is None else "a best plan"
-        lines.append(f"certificate.status: {status!r} contradicts {word}")
+    status = file.certificate.status
     early = request.time_limit is not None or (status == "feasible" and request.gap is not None)
+    lines = ending_mistakes(file)
     if status in ("feasible", "time_limit") and not early:
         lines.append(f"certificate.status: {status!r} contradicts a search without a time limit")
-    if (file.diagnosis is not None) != (status == "infeasible"):
-        word = "no diagnosis" if file.diagnosis is None else "a diagnosis"
-        lines.append(f"certificate.status: {status!r} contradicts {word}")
-    if bool(front) != bool(file.candidates.top) or bool(front) != (file.best is not None):
-        lines.append("best, front.plans, candidates.top: one is empty, another is not")
     asked = [
         ("certificate.objective_name", file.certificate.objective_name, request.objective),
         ("front.objectives", file.front.objectives, request.front),
@@ -205,6 +198,22 @@ def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
     return lines + [
         f"{name}: contradicts what was asked" for name, value, wanted in asked if value != wanted
     ]
+
+
+def ending_mistakes(file: SolvedDocument) -> list[str]:
+    """How the end of a search contradicts the plans, whatever was asked."""
+    status, front, lines = file.certificate.status, file.front.plans, []
+    if (file.best is not None) != (status in ("optimal", "feasible")):
+        word = "no best plan" if file.best is None else "a best plan"
+        lines.append(f"certificate.status: {status!r} contradicts {word}")
+    if (file.diagnosis is not None) != (status == "infeasible"):
+        word = "no diagnosis" if file.diagnosis is None else "a diagnosis"
+        lines.append(f"certificate.status: {status!r} contradicts {word}")
+    if bool(front) != bool(file.candidates.top) or bool(front) != (file.best is not None):
+        lines.append("best, front.plans, candidates.top: one is empty, another is not")
+    if file.best is None and file.certificate.objective is not None:
+        lines.append("certificate.objective: contradicts no best plan")
+    return lines
 
 
 def _front_limit_mistakes(file: SolvedDocument, request: Request) -> list[str]:
@@ -218,10 +227,14 @@ def _front_limit_mistakes(file: SolvedDocument, request: Request) -> list[str]:
     return []
 
 
-def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
-    """How an objective, a bound and a gap contradict the best plan or one another."""
-    known = file.certificate
-    value, bound = file.minimized.value_of(best.costs), known.bound
+def proof_mistakes(file: SolvedDocument, value: float) -> list[str]:
+    """How an objective, a bound and a gap contradict the best plan or one another.
+
+    Args:
+        file: The answer.
+        value: The objective of its best plan.
+    """
+    known, bound = file.certificate, file.certificate.bound
     if bound is None:
         return ["certificate.bound: is missing beside a best plan"]
     gap = (value - bound) / value if value > 0 else 0.0

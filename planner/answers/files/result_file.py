@@ -250,7 +250,7 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
         uniform = None if alike is None else rest.pop()
         points, ranked = rest[: len(front)], rest[len(front) : len(front) + len(top)]
         beyond = rest[len(front) + len(top) :]
-        reading.refuse(proof_mistakes(file, best))
+        reading.refuse(proof_mistakes(file, file.minimized.value_of(best.costs)))
         reading.refuse(front_mistakes(points, file.front.objectives))
         reading.refuse(rank_mistakes(best, ranked))
         reading.refuse(certificate_mistakes(file, request, uniform))

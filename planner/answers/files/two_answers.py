@@ -16,7 +16,7 @@ class Change:
     """A field in which the answers differ.
 
     Attributes:
-        group: "question", "default", "job", "version", "plan" or "counts".
+        group: "question", "default", "job", "version", "plan", "counts" or "answer".
         name: The field.
         old, new: Its values, JSON-ready; None: absent.
     """
@@ -50,7 +50,8 @@ class TwoAnswers(Shown):
         names: Of the files, the older one first.
         objective_name, unit: What the best plans minimize.
         statuses, objectives: How the searches ended, and what they found; None: no plan.
-        changes: All fields in which they differ that say why.
+        changes: Fields in which they differ that say why, the first ones of each group.
+        changes_left_out: How many more there are, by group.
         parts_s: Time parts of one plan under both models, where it was costed again: the older
             figure first.
         reasons: What moved the objective, in the order in which the parts multiply.
@@ -62,6 +63,7 @@ class TwoAnswers(Shown):
     statuses: tuple[str, str]
     objectives: tuple[float | None, float | None]
     changes: tuple[Change, ...]
+    changes_left_out: Mapping[str, int]
     parts_s: Mapping[str, tuple[float, float]]
     reasons: tuple[Reason, ...]
 
@@ -83,6 +85,7 @@ class TwoAnswers(Shown):
                 "change": self.change,
                 "reasons": [asdict(one) for one in self.reasons],
                 "changes": [asdict(one) for one in self.changes],
+                "changes_left_out": dict(self.changes_left_out),
                 "parts_s": {name: list(both) for name, both in self.parts_s.items()},
             }
         )

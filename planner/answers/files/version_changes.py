@@ -1,191 +1,110 @@
 """Two answers of `planner solve` to one question, of two versions: why the second is another.
 
 The best plan of one is costed by the model of the other, which has to be that of this installation:
-what that moves is of the cost (databases, constants, cost model), the rest of the choice (which
-plans there are, which the search found).
+what that moves is of the cost (databases, constants, cost model), the rest of the question, where
+that is another, or of the choice (which plans there are, which the search found).
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from frozen_records import dataclass
-from planner.answers.evaluation import evaluate_plan
-from planner.answers.files.checks import SolvedDocument
-from planner.answers.files.documents import check_seal, kind_of_document
-from planner.answers.files.reevaluation import Rereading
-from planner.answers.files.result_file import Document, read_document, validated
+from planner.answers.files.answer_changes import (
+    BY_VERSION,
+    SAME,
+    Answer,
+    all_changes,
+    counted,
+    read_answer,
+    rest_of,
+)
 from planner.answers.files.two_answers import Change, Reason, TwoAnswers
 from planner.base.errors import InputError
-from planner.base.jsonfile import SEAL
 from planner.base.messages import first_lines, shown
-from planner.question.files.plan_text import plan_fields
-from planner.question.files.result_layout import as_parts
-from planner.question.resolved import resolve
 from planner.results.result import EvaluateResult
 
-_SAME = 1e-9
-_NAMES = {
-    "models_db": "the model database",
-    "hardware_db": "the hardware database",
-    "constants": "the constants of the cost model",
-    "planner": "the cost model",
-}
-"""What may move a cost, by the version that tells of it."""
-_BEFORE_BOUNDS = ("factorizations", "meshes")
-"""Stages of the counts that no bound has a part in."""
 _OF_QUESTION = ("question", "default")
+_LONGEST = 100  # characters of a value in a sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    """One of the two, as its file has it."""
+class _Pair:
+    """The answer whose plan was costed again, and that of this installation.
 
-    document: Document
-    file: SolvedDocument
+    Attributes:
+        theirs, mine: The two.
+        again: What the plan of theirs costs now.
+        changes: In which they differ.
+        reverse: Whether mine is the older one.
+    """
+
+    theirs: Answer
+    mine: Answer
+    again: EvaluateResult
+    changes: list[Change]
+    reverse: bool
 
     @property
-    def objective(self) -> float | None:
-        return self.file.certificate.objective or None
+    def recosted(self) -> float:
+        """The objective of that plan now."""
+        return self.theirs.value(self.again)
 
-    @property
-    def reading(self) -> Rereading:
-        path, name = self.document.path, self.document.name
-        return Rereading(name=name, path=path, within="question.")
+    def share(self, theirs: float, mine: float) -> float:
+        """By which share a figure moved from the older answer to the newer one."""
+        return theirs / mine - 1 if self.reverse else mine / theirs - 1
 
-    def costed(self) -> EvaluateResult | None:
-        """Its best plan by the model of this installation; None: it has none.
-
-        Raises:
-            InputError: This installation cannot cost it.
-        """
-        if self.file.best is None:
-            return None
-        read = self.reading.read(self.file.best, self.file.question.plan_job, "best")
-        return evaluate_plan(resolve(read.request, read.origin, read.plan.chips), read.plan)
-
-    def decisions(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """What a plan in it chooses."""
-        job = self.file.question.plan_job
-        return plan_fields(self.reading.read(record, job, "a plan").plan)
-
-    def named(self) -> Iterator[Mapping[str, Any]]:
-        """The plans whose costs it gives."""
-        yield from self.file.front.plans
-        yield from self.file.candidates.top
-
-
-def are_answers(*paths: Path) -> bool:
-    """Whether all files are answers of `planner solve`, whatever else is wrong with them."""
-    try:
-        return all(
-            path.suffix.lower() == ".json" and _kind(read_document(path)) == "solve"
-            for path in paths
-        )
-    except InputError:
-        return False
-
-
-def _kind(document: Document) -> str:
-    return kind_of_document(document.data, document.name)
+    def moved(self, *groups: str) -> bool:
+        """Whether they differ in a field of these groups."""
+        return any(one.group in groups for one in self.changes)
 
 
 def two_answers(old: Path, new: Path) -> TwoAnswers:
     """Why the answer in one file is another than that in an older one.
 
     Raises:
-        InputError: One cannot be read, was edited, or is of another objective.
+        InputError: One cannot be read, was edited, contradicts itself, or is of another objective.
     """
-    before, after = _read(old), _read(new)
+    before, after = read_answer(old), read_answer(new)
     one, other = before.file.minimized, after.file.minimized
     if one.name != other.name:
         raise InputError(
-            f"plans: {before.document.name} minimizes {one.name} and {after.document.name} "
-            f"{other.name}; compare answers to one question"
+            f"plans: {before.name} minimizes {one.name} and {after.name} {other.name}; "
+            "compare answers to one question"
         )
-    changes = [*_asked(before, after), *_versions(before, after), *_plans(before, after)]
+    changes, left_out = all_changes(before, after)
     reasons, parts = _reasons(before, after, changes)
+    if more := sum(left_out.get(group, 0) for group in _OF_QUESTION):
+        words = f"and {more:,} more of what was asked or assumed"
+        reasons.insert(_told(changes), Reason(cause="question", change=None, words=words))
+    reasons += [*_proof(before, after), *_unexplained(before, after, reasons)]
     return TwoAnswers(
-        names=(before.document.name, after.document.name),
+        names=(before.name, after.name),
         objective_name=one.name,
         unit=one.unit,
         statuses=(before.file.certificate.status, after.file.certificate.status),
         objectives=(before.objective, after.objective),
-        changes=tuple([*changes, *_counts(before, after)]),
+        changes=tuple(changes if changes or reasons else rest_of(before, after)),
+        changes_left_out=left_out,
         parts_s=parts,
         reasons=tuple(reasons),
     )
 
 
-def _read(path: Path) -> _Answer:
-    document = read_document(path)
-    if SEAL in document.data:
-        check_seal(document.data, document.name)
-    if _kind(document) != "solve":
-        raise InputError(f"{document.name}: is no answer of planner solve")
-    file = validated(SolvedDocument, json.dumps(as_parts(document.data)), document.name)
-    return _Answer(document=document, file=file)
-
-
-def _between(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    for name in dict.fromkeys((*old, *new)):
-        if old.get(name) != new.get(name):
-            yield Change(group=group, name=name, old=old.get(name), new=new.get(name))
-
-
-def _asked(old: _Answer, new: _Answer) -> Iterator[Change]:
-    """In what was asked, assumed, and in the job as it was understood."""
-    asked, job = (
-        [getattr(one.file.question, name) for one in (old, new)] for name in ("asked", "job")
-    )
-    yield from _between("question", *asked)
-    defaults = [
-        {one.name: one.value for one in answer.file.notes.defaults} for answer in (old, new)
-    ]
-    yield from (one for one in _between("default", *defaults) if one.name not in asked[0])
-    said = {*asked[0], *asked[1]}
-    yield from (one for one in _between("job", *job) if one.name not in said)
-
-
-def _versions(old: _Answer, new: _Answer) -> Iterator[Change]:
-    yield from _between("version", old.file.versions, new.file.versions)
-
-
-def _plans(old: _Answer, new: _Answer) -> Iterator[Change]:
-    """In what the best plans choose."""
-    one, other = old.file.best, new.file.best
-    if one is None or other is None:
-        return
-    try:
-        yield from _between("plan", old.decisions(one), new.decisions(other))
-    except InputError:  # of an unknown form here: as the files have them
-        names = ("mesh", "micro_batch", "schedule", "interleave", "sharding", "recompute", "clock")
-        yield from _between("plan", *({n: at.get(n) for n in names} for at in (one, other)))
-
-
-def _counts(old: _Answer, new: _Answer) -> Iterator[Change]:
-    """In which meshes there are, and what rules say of them: before any bound or incumbent does."""
-    counts = [
-        {
-            f"{stage}: {what}": count
-            for stage in _BEFORE_BOUNDS
-            for what, count in answer.file.candidates.counts.get(stage, {}).items()
-        }
-        for answer in (old, new)
-    ]
-    yield from _between("counts", *counts)
+def _told(changes: list[Change]) -> int:
+    """How many fields of the question are reasons."""
+    return sum(one.group in _OF_QUESTION for one in changes)
 
 
 def _reasons(
-    old: _Answer, new: _Answer, changes: list[Change]
+    old: Answer, new: Answer, changes: list[Change]
 ) -> tuple[list[Reason], dict[str, tuple[float, float]]]:
     """Why the objective moved, and the time parts of the plan that was costed by both models."""
     found = [
-        Reason(cause="question", change=None, words=f"{one.name}: {_was(one)}")
+        Reason(cause="question", change=None, words=f"{_clipped(one.name)}: {_was(one)}")
         for one in changes
         if one.group in _OF_QUESTION
     ]
@@ -201,89 +120,121 @@ def _reasons(
             return [*found, *_without(ends[empty], ends[full], costed[full])], {}
     of_today = [name for name in ("new", "old") if _agrees(ends[name], costed[name])]
     if not of_today:
-        words = "neither file is an answer of this installation: solve again here, and compare"
-        return [*found, Reason(cause="unknown", change=None, words=words)], {}
+        return [*found, *_of_neither(old, new)], {}
     mine = of_today[0]
     other = "old" if mine == "new" else "new"
     again = costed[other]
     if again is None:
         return found, {}
-    recosted = _value(ends[other], again)
-    cost = recosted / float(ends[other].objective or 1.0) - 1
-    reasons = [*found, *_of_cost(cost if mine == "new" else 1 / (1 + cost) - 1, changes)]
-    parts = _parts(ends[other], again, reverse=mine == "old")
-    reverse = mine == "old"
-    found = list(_of_choice(ends[other], ends[mine], again, recosted, changes, reverse=reverse))
-    return [*reasons, *found], parts
+    pair = _Pair(theirs=ends[other], mine=ends[mine], again=again, changes=changes,
+                 reverse=mine == "old")  # fmt: skip
+    parts = _parts(pair)
+    return [*found, *_of_cost(pair), *_of_choice(pair)], parts
+
+
+def _of_neither(old: Answer, new: Answer) -> Iterator[Reason]:
+    """Why no plan costs here what its file says."""
+    edited = [one for one in (old, new) if not one.moved]
+    for one in edited:
+        yield Reason(cause="unknown", change=None, words=_disowned(one))
+    if not edited:
+        words = "neither file is an answer of this installation: solve again here, and compare"
+        yield Reason(cause="unknown", change=None, words=words)
+
+
+def _disowned(answer: Answer) -> str:
+    """What is said of a file of the versions here whose figures are not those that they give."""
+    words = f"{answer.name}: its plan costs another time, under the same versions: "
+    if answer.is_sealed:
+        return words + "another cost model had this version number, or a file that it names changed"
+    return words + "it was edited or is damaged (no digest speaks for it): solve again"
 
 
 def _was(one: Change) -> str:
+    if one.group == "default":
+        return f"{_word(one.old, 'not assumed')} before, {_word(one.new, 'not assumed')} now"
     return f"{_word(one.old)} before, {_word(one.new)} now"
 
 
-def _word(value: Any) -> str:
+def _word(value: Any, absent: str = "not given") -> str:
     """A value as it is asked for: `tp=2`, `dp, tp`."""
     if isinstance(value, dict):
-        return ", ".join(f"{name}={_word(each)}" for name, each in value.items())
+        return _clipped(", ".join(f"{name}={_word(each)}" for name, each in value.items()))
     if isinstance(value, list):
-        return ", ".join(map(_word, value))
-    return "not given" if value is None else value if isinstance(value, str) else shown(value)
+        return _clipped(", ".join(map(_word, value)))
+    if value is None:
+        return absent
+    return _clipped(value) if isinstance(value, str) else shown(value)
 
 
-def _value(answer: _Answer, costed: EvaluateResult) -> float:
-    """What the plan costs in terms of what was minimized."""
-    return float(answer.file.minimized.value_of(costed.result.costs))
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _agrees(answer: _Answer, costed: EvaluateResult | None) -> bool:
+def _agrees(answer: Answer, costed: EvaluateResult | None) -> bool:
     """Whether this installation gives an answer's best plan the cost that the file says."""
     if costed is None or answer.objective is None:
         return costed is None and answer.objective is None
-    return math.isclose(_value(answer, costed), answer.objective, rel_tol=_SAME)
+    return math.isclose(answer.value(costed), answer.objective, rel_tol=SAME)
 
 
-def _of_cost(change: float, changes: list[Change]) -> Iterator[Reason]:
-    """What the same plan costs more or less, and what may be behind it."""
-    moved = {one.name for one in changes if one.group == "version"}
-    causes = [words for name, words in _NAMES.items() if name in moved]
-    if "constants" in moved or "hardware_db" not in moved:
-        causes = [one for one in causes if one != _NAMES["hardware_db"]]
-    if abs(change) <= _SAME:
+def _of_cost(pair: _Pair) -> Iterator[Reason]:
+    """What the same plan costs more or less, and all that may be behind it."""
+    before = float(pair.theirs.objective or 1.0)
+    change = pair.share(before, pair.recosted)
+    if abs(change) <= SAME:
         return
-    words = " or ".join(causes) or "the cost model, under the same version number"
-    yield Reason(cause="cost", change=change, words=f"the same plan costs another time: {words}")
-
-
-def _of_choice(
-    theirs: _Answer,
-    mine: _Answer,
-    again: EvaluateResult,
-    recosted: float,
-    changes: list[Change],
-    *,
-    reverse: bool,
-) -> Iterator[Reason]:
-    """Why one answer has another plan than the other.
-
-    Args:
-        theirs: The answer whose plan was costed again, by the model of the other one.
-        mine: The answer of this installation.
-        again: The cost of that plan now.
-        recosted: Its objective.
-        changes: In which they differ.
-        reverse: Whether the answer of this installation is the older one.
-    """
-    if not any(one.group == "plan" for one in changes) or mine.objective is None:
+    moved = pair.theirs.moved
+    if not moved or not pair.moved("version", "plan", "job", *_OF_QUESTION):
+        cause = "cost" if pair.theirs.is_sealed else "unknown"
+        yield Reason(cause=cause, change=change, words=_disowned(pair.theirs))
         return
-    worse = mine.objective / recosted - 1
-    change = recosted / mine.objective - 1 if reverse else worse
-    if any(one.group in _OF_QUESTION for one in changes):
+    words = f"the same plan costs another time: {' or '.join(BY_VERSION[name] for name in moved)}"
+    if not pair.theirs.is_sealed:
+        words += f"; or {pair.theirs.name} was edited (no digest speaks for it)"
+    yield Reason(cause="cost", change=change, words=words)
+
+
+def _of_question(pair: _Pair) -> Iterator[Reason]:
+    """What follows from what was asked or assumed otherwise: for one plan, and for the choice."""
+    mine = float(pair.mine.objective or 1.0)
+    under = _under(pair)
+    if under is None:
+        words = "the job is another, and so are its best plan and what that costs"
+        yield Reason(cause="question", change=pair.share(pair.recosted, mine), words=words)
+        return
+    same = pair.share(pair.recosted, under)
+    if abs(same) > SAME:
+        words = "the job is another: the same plan costs another time in it"
+        yield Reason(cause="question", change=same, words=words)
+    if pair.moved("plan"):
         words = "another plan is best under what was asked or assumed otherwise"
-        yield Reason(cause="question", change=change, words=words)
+        yield Reason(cause="question", change=pair.share(under, mine), words=words)
+
+
+def _under(pair: _Pair) -> float | None:
+    """What the plan that was costed again costs in the job of the other; None: it is none of it."""
+    try:
+        costed = pair.theirs.costed(pair.mine.file.question.plan_job)
+    except InputError:
+        return None
+    return None if costed is None else pair.mine.value(costed)
+
+
+def _of_choice(pair: _Pair) -> Iterator[Reason]:
+    """Why one answer has another plan than the other."""
+    theirs, mine, again = pair.theirs, pair.mine, pair.again
+    if mine.objective is None:
         return
+    if pair.moved(*_OF_QUESTION):
+        yield from _of_question(pair)
+        return
+    if not pair.moved("plan"):
+        return
+    change = pair.share(pair.recosted, mine.objective)
     if again.warnings or not again.fits:
         reason = (again.warnings or ("it does not fit in memory",))[0]
-        words = f"{theirs.document.name}: its plan is refused by the other version: {reason}"
+        words = f"{theirs.name}: its plan is refused by the other version: {reason}"
         yield Reason(cause="space", change=change, words=words)
         return
     chosen = mine.decisions(mine.file.best or {})
@@ -291,51 +242,70 @@ def _of_choice(
         words = "both versions know both plans; their order follows from the change of the costs"
         yield Reason(cause="cost", change=change, words=words)
         return
-    if worse > _SAME:
+    if mine.objective / pair.recosted - 1 > SAME:
         words = "the search did not come to the other plan, which is better here and allowed"
         yield Reason(cause="search", change=change, words=words)
         return
-    counted = list(_counts(theirs, mine))
+    others = list(counted(theirs, mine))
     words = "the best plan is none that the other answer names"
-    if counted:
-        words += f", and the meshes that were searched are others ({counted[0].name})"
-    yield Reason(cause="space" if counted else "cost", change=change, words=words)
+    if others:
+        words += f", and the meshes that were searched are others ({_clipped(others[0].name)})"
+    yield Reason(cause="space" if others else "cost", change=change, words=words)
 
 
-def _is(answer: _Answer, record: Mapping[str, Any], chosen: Mapping[str, Any]) -> bool:
+def _proof(old: Answer, new: Answer) -> Iterator[Reason]:
+    """How the search ended otherwise, where both have plans."""
+    ends = [one.file.certificate.status for one in (old, new)]
+    if ends[0] != ends[1] and old.objective is not None and new.objective is not None:
+        words = f"the search ended otherwise: {ends[0]} before, {ends[1]} now"
+        yield Reason(cause="search", change=None, words=words)
+
+
+def _unexplained(old: Answer, new: Answer, reasons: list[Reason]) -> Iterator[Reason]:
+    """What is left of a change where each reason says how much is of it."""
+    if old.objective is None or new.objective is None or not old.objective:
+        return
+    if any(one.cause == "unknown" and one.change is None for one in reasons):
+        return
+    known = math.prod(1 + one.change for one in reasons if one.change is not None)
+    left = new.objective / old.objective / known - 1 if known else 0.0
+    if abs(left) > SAME * 10:
+        words = "no field that is compared here says why"
+        yield Reason(cause="unknown", change=left, words=words)
+
+
+def _is(answer: Answer, record: Mapping[str, Any], chosen: Mapping[str, Any]) -> bool:
     try:
         return answer.decisions(record) == chosen
     except InputError:
         return False
 
 
-def _without(empty: _Answer, full: _Answer, costed: EvaluateResult | None) -> Iterator[Reason]:
+def _without(empty: Answer, full: Answer, costed: EvaluateResult | None) -> Iterator[Reason]:
     """Why one answer has no plan."""
     if costed is None:
         return
     diagnosis = empty.file.diagnosis
     said = diagnosis.explanation if diagnosis else empty.file.certificate.status
-    words = f"{empty.document.name} has no plan: {said}"
+    words = f"{empty.name} has no plan: {said}"
     if not costed.warnings and costed.fits:
-        words += f"; that of {full.document.name} is allowed here"
+        words += f"; that of {full.name} is allowed here"
     yield Reason(cause="space", change=None, words=words)
 
 
-def _parts(
-    answer: _Answer, again: EvaluateResult, *, reverse: bool
-) -> dict[str, tuple[float, float]]:
-    """Seconds by part of its plan, as its file has them and now, where they differ."""
-    breakdown = (answer.file.best or {}).get("breakdown")
+def _parts(pair: _Pair) -> dict[str, tuple[float, float]]:
+    """Seconds by part of the plan, as its file has them and now, where they differ."""
+    breakdown = (pair.theirs.file.best or {}).get("breakdown")
     told = breakdown.get("time_s") if isinstance(breakdown, dict) else None
     if not isinstance(told, dict):
         return {}
     pairs = {
         name: (float(before), float(now))
-        for name, now in again.result.time_s.items()
+        for name, now in pair.again.result.time_s.items()
         if isinstance(before := told.get(name, 0.0), int | float)
     }
     return {
-        name: pair[::-1] if reverse else pair
-        for name, pair in pairs.items()
-        if not math.isclose(*pair, rel_tol=_SAME, abs_tol=1e-12)
+        name: both[::-1] if pair.reverse else both
+        for name, both in pairs.items()
+        if not math.isclose(*both, rel_tol=SAME, abs_tol=1e-12)
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.base.files import is_folder, read_text
+from planner.base.files import is_file, is_folder, read_text
 from planner.base.messages import one_line
 from planner.machine.detection.readers import (
     ibstat,
@@ -71,8 +72,8 @@ def seen_in(name: str, text: str) -> list[Seen]:
     return found
 
 
-def seen_in_files(paths: Sequence[Path]) -> list[Seen]:
-    """What saved outputs say.
+def seen_in_files(paths: Sequence[Path]) -> tuple[list[Seen], tuple[str, ...]]:
+    """What saved outputs say, and a remark for each thing in their folders that is no file.
 
     Args:
         paths: Files, and folders all of whose files are read, hidden ones aside.
@@ -82,22 +83,59 @@ def seen_in_files(paths: Sequence[Path]) -> list[Seen]:
     """
     found: list[Seen] = []
     mistakes: list[str] = []
-    for path in dict.fromkeys(file for given in paths for file in _files(given)):
+    remarks: dict[str, None] = {}
+    files: dict[Path, None] = {}
+    for given in paths:
+        if is_folder(given):
+            inside, left_out = _files(given)
+            files |= dict.fromkeys(inside)
+            remarks |= dict.fromkeys(left_out)
+        else:
+            files[given] = None
+    for path in files:
         try:
-            found += seen_in(one_line(str(path)), read_text(path))
+            found += seen_in(one_line(str(path)), _text_of(path))
         except InputError as error:
             mistakes.append(str(error))
     if mistakes:
         raise InputError("\n".join(mistakes))
-    return found
+    return found, tuple(remarks)
 
 
-def _files(path: Path) -> list[Path]:
-    if not is_folder(path):
-        return [path]
-    files = sorted(
-        file for file in path.iterdir() if file.is_file() and not file.name.startswith(".")
-    )
+def _files(folder: Path) -> tuple[list[Path], list[str]]:
+    """The files of a folder, and what is said of pipes and devices in it.
+
+    Raises:
+        InputError: It cannot be read, or has no files.
+    """
+    try:
+        entries = sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+    except OSError as error:
+        reason = (error.strerror or "?").lower()
+        raise InputError(f"from: {one_line(str(folder))}: cannot be read ({reason})") from error
+    files = [one for one in entries if is_file(one)]
+    others = [one for one in entries if not is_file(one) and not is_folder(one)]
     if not files:
-        raise InputError(f"from: {path} has no files")
-    return files
+        raise InputError(f"from: {one_line(str(folder))} has no files")
+    return files, [f"{one_line(str(one))} is no regular file, and is left out" for one in others]
+
+
+def _text_of(path: Path) -> str:
+    """What a file of a saved output holds.
+
+    A pipe or a device may never end; so may files of the kernel, which say that they are empty.
+
+    Raises:
+        InputError: It is none of these, or cannot be read.
+    """
+    try:
+        known = path.stat()
+    except (OSError, ValueError):
+        return read_text(path)  # says what is wrong
+    if not stat.S_ISREG(known.st_mode) and not stat.S_ISDIR(known.st_mode):
+        raise InputError(
+            f"from: {one_line(str(path))} is no regular file; save the output in a file first"
+        )
+    if not known.st_size:
+        raise InputError(f"from: {one_line(str(path))} is empty")
+    return read_text(path)

@@ -16,8 +16,10 @@ from planner.report.tables.tables import section, table
 
 _GROUPS = {
     "question": "asked", "default": "assumed", "job": "job", "version": "version", "plan": "plan",
-    "counts": "searched",
+    "counts": "searched", "answer": "answer",
 }  # fmt: skip
+
+_LONGEST = 100  # characters of a cell
 
 
 def two_answers_view(result: TwoAnswers) -> RenderableType:
@@ -32,6 +34,10 @@ def _blocks(result: TwoAnswers) -> Iterator[RenderableType]:
         yield section("Why", table(("change", "reason"), reasons, right=("change",)))
     if result.changes:
         rows = [_row(one) for one in result.changes]
+        rows += [
+            (_GROUPS[group], f"and {more:,} more", "", "")
+            for group, more in result.changes_left_out.items()
+        ]
         yield section("What differs", table(("of the", "what", "old", "new"), rows))
     if result.parts_s:
         parts = sorted(result.parts_s.items(), key=lambda one: -abs(one[1][1] - one[1][0]))
@@ -61,7 +67,12 @@ def _head(result: TwoAnswers) -> str:
 
 
 def _row(change: Change) -> tuple[str, str, str, str]:
-    return _GROUPS[change.group], change.name, _short(change.old), _short(change.new)
+    name, old, new = map(_clipped, (change.name, _short(change.old), _short(change.new)))
+    return _GROUPS[change.group], name, old, new
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _short(value: object) -> str:

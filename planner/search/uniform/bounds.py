@@ -19,14 +19,14 @@ relaxations, so no plan on the mesh is faster or cheaper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray, distinct
-from planner.cost.communication.data_parallel import Gathers, gathers_once
+from planner.cost.communication.data_parallel import WEIGHT_BYTES, Gathers, gathers_once
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import least_component_j, running_w, standing_w
 from planner.cost.memory.parameters import trained_share
@@ -245,16 +245,17 @@ def _least_reductions_s(
     stage = layers / columns["pp"]
     weights = Gathers.of(model.job).weight_bytes * stage
     gradients = a.gradient_wire_bytes * share * stage
-    updated = share * a.weight_wire_bytes * stage
+    updated = share * min(a.weight_wire_bytes, WEIGHT_BYTES) * stage  # of zero1, of zero2
     inner = columns["cp"] * columns["fsdp"]
     if nets is None:
-        in_switch = max(1.0, model.cluster.levels[0].in_network_gain)
-        shard = _gather_s_per_byte(model, columns["chips"], inner)
-        replica = _gather_s_per_byte(model, columns["chips"], columns["dp"])
-        data = _gather_s_per_byte(model, columns["chips"], inner * columns["dp"])
+        chips, ranks = columns["chips"], inner * columns["dp"]
+        shard = _s_per_byte(model, least_gather_s_per_byte, chips, inner)
         gathered, scattered = shard * weights, shard * gradients
-        across = replica * 2 * gradients / inner / in_switch
-        whole = data * np.minimum(gradients + updated, 2 * gradients / in_switch)
+        across = _s_per_byte(model, least_reduce_s_per_byte, chips, columns["dp"])
+        across = across * gradients / inner
+        twice = _s_per_byte(model, least_gather_s_per_byte, chips, ranks) * (gradients + updated)
+        reduced = _s_per_byte(model, least_reduce_s_per_byte, chips, ranks) * gradients
+        whole = np.minimum(twice, reduced)
     else:
         gathered, scattered = nets["shard"].gather_s(weights), nets["shard"].gather_s(gradients)
         across = nets["replica"].reduce_s(gradients / inner)
@@ -271,12 +272,14 @@ def _least_reductions_s(
     ])  # fmt: skip
 
 
-def _gather_s_per_byte(model: CostModel, chips: IntArray, size: IntArray) -> FloatArray:
-    """(m,) seconds per byte below which no all-gather of any group of that size can be."""
+def _s_per_byte(
+    model: CostModel, least: Callable[[Fabric, int], float], chips: IntArray, size: IntArray
+) -> FloatArray:
+    """(m,) seconds per byte below which no collective of any group of that size can be."""
     result = np.zeros(len(size))
     first, which = distinct([chips, size])
     for row, (count, members) in enumerate(zip(chips[first], size[first], strict=True)):
-        result[row] = least_gather_s_per_byte(model.fabric(int(count)), int(members))
+        result[row] = least(model.fabric(int(count)), int(members))
     return result[: len(first)][which]
 
 
@@ -303,6 +306,25 @@ def least_gather_s_per_byte(fabric: Fabric, members: int) -> float:
             staged += (1 / held[row] - 1 / held[row + 1]) / fastest
             flat = max(flat, (1 - 1 / members) / (fastest * held[row]))
     return min(staged, flat)
+
+
+def least_reduce_s_per_byte(fabric: Fabric, members: int) -> float:
+    """Seconds per byte that no all-reduce of g members beats, wherever they sit.
+
+    It is two all-gathers, or one divided by the gain of the switches. A tree over domains passes
+    each byte once over the uplinks of i <= h_0 members and, as soon as there are two of them, 1/i
+    of (i - 1) bytes twice through the switches of a domain:
+
+        max (2 (1 - 1/i) / (r_0 gain), 1 / (R_1 i))  >=  max (1 / (r_0 gain), 1 / (R_1 h_0))
+    """
+    inner, outer = fabric.levels[0], fabric.levels[1:]
+    gain = max(1.0, inner.in_switch_gain)
+    twice = 2 * least_gather_s_per_byte(fabric, members) / gain
+    if "in-switch-tree" not in fabric.algorithms or not outer or members == 1:
+        return twice
+    inside = 1 / (_most_per_chip(inner, members) * gain)
+    uplink = max(_most_per_chip(level, members) for level in outer) * min(members, inner.domain)
+    return min(twice, max(inside, 1 / uplink))
 
 
 def _most_of_table(fabric: Fabric, members: int) -> float:

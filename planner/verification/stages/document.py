@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, NonNegativeInt, ValidationError
 
 from planner.base.errors import InputError
-from planner.base.messages import mistakes
-from planner.verification.document import LARGEST_BYTES, Point, sealed, text_of
-from strict_yaml.limits import larger_than, largest
+from planner.base.messages import mistakes, shown
+from planner.verification.document import LARGEST_BYTES, Point, Rows, sealed, text_of
+from strict_yaml.limits import HINT, larger_than, largest, raised
 
 PROOF = "proof.json"
 FORMAT = 1
@@ -26,6 +27,14 @@ _DAMAGED = (
 )  # fmt: skip
 """What `zipfile` raises of damaged archives: RuntimeError where one is marked as encrypted, or as
 packed in a way that is not known."""
+LARGEST_PROOF_BYTES = 2**20
+"""Of `proof.json`, which takes hundreds of times as much memory as it is long; one of two programs
+has 3 kB, and each further one some 150 bytes."""
+MOST_TIMES = 100
+"""How many times as large as packed an archive may be; those of small jobs are 3 times."""
+MOST_PARTS = 50_000
+"""Objects and lists of `proof.json`, counted as opening brackets."""
+_PROGRAM = re.compile(r"programs/[0-9]{1,9}\.mps")
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MOMENT = (1980, 1, 1, 0, 0, 0)  # the same proof has the same bytes
 
@@ -76,8 +85,8 @@ class StageProof(_Part):
     question: dict[str, Any]
     versions: dict[str, str]
     records: dict[str, str]
-    funnel: list[Step]
-    programs: list[Program]
+    funnel: Rows[Step]
+    programs: Rows[Program]
     without_program: NonNegativeInt
     best: Point
     claim: StageClaim
@@ -119,14 +128,43 @@ def _unpacked(content: bytes, name: str) -> dict[str, str]:
     """The texts of an archive by file.
 
     Raises:
-        InputError: They are too large.
+        InputError: They are too large or of other names.
         BadZipFile: A file is not packed as `archive` does it. A damaged archive raises the others
             of `_DAMAGED` as well.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as file:
-        limit = largest(LARGEST_BYTES)
-        if sum(one.file_size for one in file.infolist()) > limit:
-            raise InputError(f"{name}: is no certificate: unpacked {larger_than(limit)}")
-        if any(one.compress_type not in _PACKED for one in file.infolist()):
+        parts = file.infolist()
+        _check_sizes(parts, len(content), name)
+        if any(one.compress_type not in _PACKED for one in parts):
             raise zipfile.BadZipFile("a file that is packed otherwise")
-        return {one.filename: file.read(one).decode() for one in file.infolist()}
+        texts = {one.filename: file.read(one).decode() for one in parts}
+    if not raised() and texts[PROOF].count("{") + texts[PROOF].count("[") > MOST_PARTS:
+        most = f"more than {MOST_PARTS:,} objects and lists"
+        raise InputError(f"{name}: is no certificate: {PROOF} has {most}; {HINT}")
+    return texts
+
+
+def _check_sizes(parts: Sequence[zipfile.ZipInfo], packed: int, name: str) -> None:
+    """Looks at names and sizes as the archive states them, which bound what is unpacked of it.
+
+    Args:
+        parts: What is in the archive.
+        packed: Bytes of the whole file.
+        name: What messages call it.
+
+    Raises:
+        InputError: There is another file, or too much.
+    """
+    limit, size = largest(LARGEST_BYTES), sum(one.file_size for one in parts)
+    for one in parts:
+        if one.filename != PROOF and not _PROGRAM.fullmatch(one.filename):
+            what = f"{shown(one.filename)} in it is neither {PROOF} nor programs/NUMBER.mps"
+            raise InputError(f"{name}: is no certificate: {what}")
+        most = largest(LARGEST_PROOF_BYTES)
+        if one.filename == PROOF and one.file_size > most:
+            raise InputError(f"{name}: is no certificate: {PROOF} is {larger_than(most)}")
+    if size > limit:
+        raise InputError(f"{name}: is no certificate: unpacked {larger_than(limit)}")
+    if size > MOST_TIMES * packed and not raised():
+        times = f"unpacked more than {MOST_TIMES} times as large as packed"
+        raise InputError(f"{name}: is no certificate: {times}; {HINT}")

@@ -211,3 +211,25 @@ def test_wrong_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kineto, "LARGEST_BYTES", len(whole) + 1)  # unpacked it is larger
     with pytest.raises(InputError, match="larger than"):
         read_kineto(path, 1)
+
+
+def test_packed_traces_have_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(b'{"traceEvents": [' + b"{}," * 2**14 + b"{}]}"))
+    with pytest.raises(InputError, match="more than 50 times as large as packed; --largest-file"):
+        read_kineto(path, 1)
+    monkeypatch.setattr(kineto, "MOST_TIMES", 10**6)
+    with pytest.raises(
+        InputError, match=r"more than [\d,]+ values in [\d,]+ bytes; --largest-file"
+    ):
+        read_kineto(path, 1)
+    monkeypatch.setenv("PLANNER_LARGEST_FILE_BYTES", "1000")
+    with pytest.raises(InputError, match="has no kernel"):
+        read_kineto(path, 1)
+
+
+def test_what_is_no_event_is_not_kept() -> None:
+    inner = {"dur": 1, "ts": 1, "name": "a", "cat": "kernel"}
+    data = {"traceEvents": [inner, {**inner, "args": inner}, {"a": [inner]}, [inner], 5], "b": {}}
+    found = kineto._events(json.dumps(data).encode(), "trace")
+    assert found == [("a", "kernel", 1, 1)] * 2

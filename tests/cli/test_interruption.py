@@ -1,0 +1,64 @@
+"""A signal counts wherever it comes."""
+
+import signal
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.cases import each
+
+from planner.cli.interruption import send_again
+
+
+class Something:
+    """What a weak reference can be of."""
+
+
+def dropped(error: BaseException) -> None:
+    """Raises where Python drops it."""
+
+    def callback(_: object) -> None:
+        raise error
+
+    something = Something()
+    kept = weakref.ref(something, callback)
+    del something
+    assert kept() is None
+
+
+@each(("error", "number"), [
+    (KeyboardInterrupt(), signal.SIGINT), (SystemExit(128 + signal.SIGTERM), signal.SIGTERM),
+])  # fmt: skip
+def test_one_that_python_drops_comes_again(
+    error: BaseException, number: int, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """It once printed a traceback, and the command went on to its end."""
+    monkeypatch.setattr(sys, "unraisablehook", send_again)
+    came: list[int] = []
+    before = signal.signal(number, lambda one, _: came.append(one))
+    try:
+        dropped(error)
+        for _ in range(500):
+            if came:
+                break
+            time.sleep(0.01)
+    finally:
+        signal.signal(number, before)
+    assert came == [number]
+    assert capfd.readouterr() == ("", "")
+
+
+@each("error", [ValueError("else"), SystemExit("words"), SystemExit(2)])
+def test_what_else_is_dropped_is_told_as_usual(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[BaseException] = []
+    usual: Callable[[Any], None] = lambda found: told.append(found.exc_value)  # noqa: E731
+    monkeypatch.setattr(sys, "__unraisablehook__", usual)
+    monkeypatch.setattr(sys, "unraisablehook", send_again)
+    dropped(error)
+    assert told == [error]
