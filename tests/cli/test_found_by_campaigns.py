@@ -1,5 +1,6 @@
 """What the campaigns of `benchmarks/reliability.py` found, a case of each class."""
 
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from cli.command import planner, refused
 from planner.base.files import write_all
 from planner.evidence.csvfile import parse
 from planner.evidence.training_logs.readers import read_log
+from planner.frameworks.reading import settings
 from planner.frameworks.reading.texts import with_scripts
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
@@ -195,57 +197,6 @@ def test_a_cell_that_rules_look_through_is_no_page() -> None:
         assert problem in line.problem if problem else not line.problem
 
 
-@each("rows", ["0", "-1", "9" * 30, "9" * 400])
-def test_a_table_has_a_number_of_rows(rows: str) -> None:
-    """One once ended in a ValueError: no number of the machine."""
-    (line,) = refused("sweep", "table", FORMATS / "store-1.db", "--rows", rows)
-    assert line.startswith("rows: ")
-    assert line.endswith("is none; give 1 to 1,000,000,000")
-
-
-def test_a_name_is_never_part_of_a_command(tmp_path: Path) -> None:
-    """What is offered for copying once held the words of a file as they stood in it."""
-    path = tmp_path / "a$(touch b).db"
-    shutil.copy(FORMATS / "store-1.db", path)
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE meta SET value = 'x.yaml; touch c' WHERE name = 'file'")
-        database.execute("DELETE FROM result")
-    database.close()
-    said = " ".join(planner("sweep", "status", path).out.split())
-    assert f"planner sweep run 'x.yaml; touch c' -o '{path}'" in said
-    plan = tmp_path / "p;touch d.yaml"
-    asked = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", 1)
-    assert planner("solve", *asked, "-o", plan).code == 0
-    assert "planner evaluate 'p;touch d.yaml'" in plan.read_text(encoding="utf-8")
-    answer = tmp_path / "a;touch e"
-    shutil.copy(PLAN, answer)
-    assert f"planner evaluate '{answer}' --plot" in refused("report", answer)[0]
-
-
-@each("calls", [1, 2, 3])
-@each("error", [KeyboardInterrupt, SystemExit])
-def test_a_signal_during_the_last_clean_up_leaves_nothing(
-    calls: int, error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, left = os.unlink, [calls]
-
-    def unlink(path: str) -> None:
-        left[0] -= 1
-        if not left[0]:
-            raise error
-        real(path)
-
-    paths = [tmp_path / "a", tmp_path / "b"]
-    for path in paths:
-        path.write_text("old", encoding="utf-8")
-    monkeypatch.setattr(os, "unlink", unlink)
-    with pytest.raises(error):
-        write_all(dict.fromkeys(paths, "new"))
-    monkeypatch.undo()
-    assert sorted(tmp_path.iterdir()) == paths
-    assert len({path.read_text(encoding="utf-8") for path in paths}) == 1
-
-
 @each("model", ["gpt3-125m", "llama3-8b", "gemma-2b"])
 def test_what_is_written_for_maxtext_is_read_back(model: str, tmp_path: Path) -> None:
     """Also a model of MaxText's block of GPT-3, and one whose embeddings are tied."""
@@ -268,6 +219,20 @@ def test_a_word_of_140_000_letters_in_a_launch() -> None:
     asked: list[str] = []
     assert with_scripts(script, asked.append) == script
     assert asked[:2] == ["first.sh", "my-next.sh"]
+
+
+def test_of_thousands_of_settings_the_first_may_be_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that each of 20,000 may mean once took 16 CPU seconds to find."""
+    sought: list[str] = []
+    monkeypatch.setattr(settings, "_hint", lambda name, _: sought.append(name) or "")
+    path = tmp_path / "ds_config.json"
+    fields = {f"steps_per_prin{at}": 1 for at in range(1000)}
+    path.write_text(json.dumps({"train_batch_size": 8, **fields}), encoding="utf-8")
+    launch = ("evaluate", "--from", "deepspeed", path, "--model", "gpt3-125m", "--chips", 8)
+    assert planner(*launch, "--hardware", "h100-sxm5-80", "--json").code == 0
+    assert len(sought) == 100
 
 
 def test_a_superscript_is_no_number(tmp_path: Path) -> None:

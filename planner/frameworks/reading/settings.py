@@ -21,6 +21,7 @@ LARGEST = 2**31
 RECOMPUTES_ALLOWED = "recompute=none, selective or full"
 """`examples` of `LaunchSettings.unsupported` for recomputation."""
 _LONGEST = 60
+_HINTED = 100  # settings that are not known: a name that may be meant takes a while to find
 
 
 class ModelOf(Protocol):
@@ -283,7 +284,8 @@ class LaunchSettings:
             if name in reasons:
                 ignored.append(Noted(name=name, value=value, reason=reasons[name]))
             else:
-                reason = f"not known{_hint(name, names)}"
+                meant = _hint(name, names) if len(unknown) < _HINTED else ""
+                reason = f"not known{meant}"
                 unknown.append(Noted(name=one_line(name)[:_LONGEST], value=value, reason=reason))
         return tuple(ignored), tuple(unknown)
 
