@@ -91,11 +91,11 @@ def _wrong_after(
 ) -> str:  # fmt: skip
     """What is not as it should be after a signal; empty: all is.
 
-    Before the program has begun, Python ends by the signal, with a traceback of its own.
+    Before the program has begun, Python ends by the signal, or with 1, and a traceback of its own.
     """
-    early = number == signal.SIGINT and code == -number and "entry.py" not in said
+    early = number == signal.SIGINT and code in (-number, 1) and "entry.py" not in said
     ends = (0, -number) if number == signal.SIGKILL else (0, 128 + number, -number)
-    if code not in ends or ("Traceback" in said and not early):
+    if not early and (code not in ends or "Traceback" in said):
         return f"exit code {code}, {said[-300:]!r}"
     killed = number == signal.SIGKILL  # nothing can put in order what it leaves
     kept = {

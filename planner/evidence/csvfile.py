@@ -16,6 +16,7 @@ from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, one_line, shown
 from planner.base.packed import read_unpacked
 from planner.base.units import plural
+from strict_yaml.limits import HINT, raised
 
 TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy", "left_out")
 """The files of the package."""
@@ -102,8 +103,8 @@ def _line(number: int, columns: Sequence[str], cells: Sequence[str]) -> Line:
     longest = max(map(len, cells))
     if len(cells) != len(columns):
         problem = f"has {plural(len(cells), 'cell')}; the header has {len(columns)}"
-    elif longest > LONGEST_CELL:
-        problem = f"has a cell of {longest:,} characters; at most {LONGEST_CELL:,} are read"
+    elif longest > LONGEST_CELL and not raised():
+        problem = f"has a cell of {longest:,} characters, more than {LONGEST_CELL:,}; {HINT}"
     pairs = zip(columns, cells, strict=False)
     return Line(number=number, cells={name: cell.strip() for name, cell in pairs}, problem=problem)
 

@@ -192,7 +192,7 @@ def test_a_cell_longer_than_a_reader_of_csv_takes(
 
 def test_a_cell_that_rules_look_through_is_no_page() -> None:
     """Rules look for `A.*B` in the cells of a run, which takes long where A comes very often."""
-    for length, problem in ((4_000, ""), (4_001, "a cell of 4,001 characters; at most 4,000")):
+    for length, problem in ((4_000, ""), (4_001, "a cell of 4,001 characters, more than 4,000")):
         ((line,),) = (parse(f"id,source\n1,{'x' * length}\n", "r.csv")[1],)
         assert problem in line.problem if problem else not line.problem
 
