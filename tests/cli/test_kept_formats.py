@@ -21,7 +21,7 @@ from planner.answers.files.result_file import read_document, validated
 from planner.base.version import SCHEMA_VERSION
 from planner.collectives.files.schedule_file import VERSION as SCHEDULE_VERSION
 from planner.question.files.result_layout import RESULT_VERSION
-from planner.studies.sweep.store import _FORM
+from planner.studies.sweep.opening import _FORM
 
 KEPT = Path(__file__).parents[1] / "formats"
 PLANS = ("plan-1.yaml", "front-1.json", "result-2.json", "../cli/version_1/uniform.json")
