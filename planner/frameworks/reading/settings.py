@@ -275,7 +275,7 @@ class LaunchSettings:
     ) -> tuple[tuple[Noted, ...], tuple[Noted, ...]]:
         """Settings that were not taken: those that are known, with a reason, and the others."""
         names = list(reasons if near is None else near)
-        ignored, unknown = [], []
+        ignored, unknown = list[Noted](), list[Noted]()
         for name, values in self.values.items():
             if name in self.taken:
                 continue
