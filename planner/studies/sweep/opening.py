@@ -103,7 +103,7 @@ def _recognise(database: sqlite3.Connection, name: str, *, write: bool) -> None:
     form = database.execute("PRAGMA user_version").fetchone()[0]
     if form != _FORM:
         raise InputError(f"{name}: has form {form}; this planner reads form {_FORM}")
-    if odd := sorted(f"{kind} {title}" for kind, title, _ in objects ^ _own_objects()):
+    if odd := sorted(f"{what} {title}" for what, title, _ in objects ^ _own_objects()):
         raise InputError(
             f"{name}: is no store as planner sweep writes it (see {one_line(odd[0])}); name "
             "another file"
