@@ -42,6 +42,7 @@ from freedoms_of_stages import (
     PooledJob,
     SearchesOfPools,
     SmallPipeline,
+    TwoPools,
 )
 from jobs import BenchmarkJob
 from measuring import Cell, Report, Table
@@ -317,8 +318,6 @@ def part(name: str, options: argparse.Namespace) -> list[Table]:
     jobs = [job for job in every if options.job is None or options.job in job.title]
     few = QUICK if every in (FREEDOMS, EXPERTS) else every[:1]
     chosen = few if options.quick else jobs
-    if freedoms is SMALL_POOLS:
-        return measured(freedoms, [EveryTp.of(job) for job in chosen])  # type: ignore[arg-type]
     found = _searches(chosen, options.seconds)
     return measured(freedoms, found) if found else []
 
@@ -328,6 +327,8 @@ def _searches(jobs: Sequence[Job], most_s: float) -> list[AllSearches]:
 
 
 def _searches_of(job: Job, most_s: float) -> AllSearches:
+    if isinstance(job, TwoPools):
+        return EveryTp.of(job)
     if isinstance(job, PooledJob):
         return SearchesOfPools.of(job, most_s)
     if isinstance(job, SmallPipeline):

@@ -64,6 +64,11 @@ class PooledJob:
         return f"{self.model}{few} @ {pools}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoPools(PooledJob):
+    """A job on two pools that is small enough for all its plans to be costed."""
+
+
 @dataclass(slots=True)
 class SearchesOfPools(Once):
     """The searches of a job on pools."""
@@ -300,7 +305,7 @@ POOLS = (
 
 
 def _pooled(model: str, sequences: int, seq_len: int, **chips: int) -> PooledJob:
-    names = {"h100": _H100, "a100": _A100, "h200": _H200, "l40s": _L40S}
+    names = {"h100": _H100, "a100": _A100, "h200": _H200}
     pools = {names[name]: count for name, count in chips.items()}
     return PooledJob(model=model, pools=pools, sequences=sequences, seq_len=seq_len)
 
@@ -341,7 +346,7 @@ PIPELINES = tuple(
     for layers, pp, v in ((8, 2, 2), (9, 3, 2))
 )
 TWO_POOLS = tuple(
-    replace(_pooled(model, 64, 4096, **chips), layers=8)
+    TwoPools(model=model, pools=pools, sequences=64, seq_len=4096, layers=8)
     for model in ("llama3-8b", "llama3-70b", "llama3.1-405b", "gpt3-175b", "gemma2-27b")
-    for chips in ({"h100": 8, "a100": 8}, {"h100": 8, "l40s": 8})
+    for pools in ({_H100: 8, _A100: 8}, {_H100: 8, _L40S: 8})
 )
