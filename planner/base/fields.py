@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from frozen_records import dataclass
-from planner.base.messages import not_one_of, too_long
+from planner.base.messages import not_one_of, repeated, too_long
 from planner.base.units import parse_share, pattern_of
 
 _PERCENT = re.compile(pattern_of("share"))
@@ -131,7 +131,7 @@ class _Words:
         if wrong:
             lines = (not_one_of(word, self.in_order, self.hinted) for word in wrong[:_MOST])
             raise refusal("\n".join(lines))
-        if self.several and (twice := [word for word in value if value.count(word) > 1]):
+        if self.several and (twice := repeated(value)):
             raise refusal(f"{twice[0]!r} is named twice; name it once")
         if self.several and not value and not self.empty:
             raise refusal(f"[] names none of {', '.join(self.in_order)}")

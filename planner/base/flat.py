@@ -9,12 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.messages import too_long
+from planner.base.messages import repeated, too_long
 
 _WORDS = {"True": True, "False": False}
 
@@ -57,7 +56,7 @@ def csv_records(
         raise InputError(f"not a CSV file ({error})") from error
     if not {*needed} <= {*header}:
         return None
-    if twice := [name for name, count in Counter(header).items() if count > 1]:
+    if twice := repeated(header):
         raise InputError("\n".join(f"the heading {name!r} appears twice" for name in twice))
     records = []
     for number, row in enumerate((row for row in rows if row), start=1):

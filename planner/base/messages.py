@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -146,6 +147,15 @@ def nearest(word: str, names: Iterable[str]) -> list[str]:
     likeness = {name: SequenceMatcher(None, name, short).ratio() for name in near}
     best = {name for name in near if likeness[name] == max(likeness.values())}
     return sorted(name for name, folded in small.items() if folded in best)
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that stand more than once, each in its first place.
+
+    >>> repeated(["tp", "dp", "tp"])
+    ['tp']
+    """
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def not_one_of(value: object, names: Iterable[str], hinted: Iterable[str] = ()) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.base.errors import InputError
 from planner.base.fields import plain, refusal
-from planner.base.messages import not_one_of, shown
+from planner.base.messages import not_one_of, repeated, shown
 from planner.base.units import parse_count
 
 if TYPE_CHECKING:  # which takes its types from here
@@ -122,7 +122,7 @@ def _pairs(phase: Any) -> list[tuple[str, str]]:
     if any(len(part) != 2 or not all(part) for part in parts):
         raise InputError(f"{shown(phase)} is not of the form {_FORM}")
     names = [name.replace("-", "_") for name, _ in parts]
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := repeated(names):
         raise InputError(f"{twice[0]}: is given twice")
     return [(name, value) for name, (_, value) in zip(names, parts, strict=True)]
 

@@ -156,6 +156,23 @@ def test_studies_that_cannot_be_asked_are_refused(parts: dict[str, Any], said: s
 
 
 @each(
+    ("parts", "most", "rest"),
+    [
+        ({"cross": {f"chip{at}": [8] for at in range(9000)}}, 4, 8997),
+        ({"cross": {"chips": [8]}, "where": [f"chip{at} > 8" for at in range(900)]}, 4, 897),
+    ],
+)
+def test_thousands_of_unknown_fields_are_counted(
+    parts: dict[str, Any], most: int, rest: int
+) -> None:
+    with pytest.raises(InputError) as caught:
+        study_of(JOB, **parts)
+    lines = str(caught.value).split("\n")
+    assert len(lines) == most
+    assert lines[-1] == f"and {rest:,} more mistakes"
+
+
+@each(
     ("axes", "said"),
     [
         ({"chips": [8, "many"]}, "at chips=many: chips: 'many'"),

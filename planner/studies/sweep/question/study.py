@@ -34,7 +34,15 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.fields import schema_of
 from planner.base.files import read_yaml_text
-from planner.base.messages import Origin, did_you_mean, mistakes, shown
+from planner.base.messages import (
+    MOST_UNKNOWN,
+    Origin,
+    did_you_mean,
+    first_lines,
+    mistakes,
+    repeated,
+    shown,
+)
 from planner.question.asked import BY_NAME
 from planner.question.records import located
 from planner.studies.sweep.question.conditions import Condition, condition_of
@@ -223,28 +231,32 @@ def _check(study: Study) -> None:
     Raises:
         InputError: There are some.
     """
-    problems = []
-    names = [*study.fixed, *study.names]
-    for name in dict.fromkeys(names):
-        if names.count(name) > 1:
-            problems.append(f"{name}: is given twice; a field is fixed or has one axis")
-    for name in study.names:
-        if name in _SEVERAL:
-            problems.append(f"{name}: is no axis; {_INSTEAD[name]}")
-        elif name not in BY_NAME and "." not in name:
-            problems.append(f"{name}: unknown field{did_you_mean(name, BY_NAME)}")
+    problems = [
+        f"{name}: is given twice; a field is fixed or has one axis"
+        for name in repeated([*study.fixed, *study.names])
+    ]
+    problems += [f"{name}: is no axis; {_INSTEAD[name]}" for name in study.names if name in _SEVERAL]
+    unknown = [name for name in study.names if name not in BY_NAME and "." not in name]
+    problems += [
+        f"{name}: unknown field{did_you_mean(name, BY_NAME)}" for name in unknown[:MOST_UNKNOWN]
+    ]
     known = {*BY_NAME, *study.names}
-    for condition in study.conditions:
-        problems += [
-            f"where: {condition.text!r}: {shown(name)} is no field of the question"
-            f"{did_you_mean(name, known)}"
-            for name in condition.names
-            if name not in known
-        ]
+    strange = [
+        (condition, name)
+        for condition in study.conditions
+        for name in condition.names
+        if name not in known
+    ]
+    problems += [
+        f"where: {condition.text!r}: {shown(name)} is no field of the question"
+        f"{did_you_mean(name, known)}"
+        for condition, name in strange[:MOST_UNKNOWN]
+    ]
     if study.combinations > MOST_POINTS:
         problems.append(f"{study.combinations:,} points; at most {MOST_POINTS:,} of one study")
     if problems:
-        raise InputError("\n".join(problems))
+        unread = len(unknown[MOST_UNKNOWN:]) + len(strange[MOST_UNKNOWN:])
+        raise InputError("\n".join(first_lines(problems, unread=unread)))
 
 
 _INSTEAD = {
