@@ -7,6 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from models_db.errors import ModelError
+from strict_yaml.json_text import DoubledNameError, unique
 from strict_yaml.limits import larger_than, largest
 
 MAX_BYTES = 10 * 2**20
@@ -39,11 +40,14 @@ def parse_json(content: bytes, origin: str, most: int = MAX_BYTES) -> dict[str, 
     except UnicodeDecodeError as error:
         raise ModelError(f"{origin}: not text (byte {error.start} is not UTF-8)") from None
     try:
-        data = json.loads(text, parse_constant=_refused_constant, object_pairs_hook=_unique)
+        data = json.loads(text, parse_constant=_refused_constant, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise ModelError(f"{origin}: line {error.lineno}: not valid JSON: {error.msg}") from None
     except RecursionError:
         raise ModelError(f"{origin}: nested too deep for a model's file") from None
+    except DoubledNameError as error:
+        twice = repr(error.name[:_SHOWN])
+        raise ModelError(f"{origin}: not valid JSON: the key {twice} occurs twice") from None
     except ValueError as error:  # also a number of more digits than Python reads
         raise ModelError(f"{origin}: not valid JSON: {_short(error)}") from None
     if not isinstance(data, dict):
@@ -54,16 +58,6 @@ def parse_json(content: bytes, origin: str, most: int = MAX_BYTES) -> dict[str, 
 
 def _refused_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys differ."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key[:_SHOWN]!r} occurs twice")
-        found[key] = value
-    return found
 
 
 def _short(error: ValueError) -> str:

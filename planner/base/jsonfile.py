@@ -6,13 +6,13 @@ import hashlib
 import json
 import math
 import sys
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.files import DEEPEST
 from planner.base.messages import shown, too_long
+from strict_yaml.json_text import DoubledNameError, depth, unique
 
 SEAL = "digest"
 _WHOLE = 2.0**53  # floats below it that are whole are exact as whole numbers
@@ -64,18 +64,21 @@ def json_object(content: bytes, name: str) -> tuple[dict[str, Any], str]:
         raise InputError(f"{name}: is empty")
     try:
         data = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite,
+            text, object_pairs_hook=unique, parse_constant=_constant, parse_float=_finite,
             parse_int=whole,
         )  # fmt: skip
     except json.JSONDecodeError as error:
         raise InputError(f"{name}: {_mistake(error, text)}") from error
+    except DoubledNameError as error:
+        twice = shown(error.name)
+        raise InputError(f"{name}: the name {twice} appears twice in one object") from error
     except RefusedError as error:
         raise InputError(f"{name}: {error}") from error
     except RecursionError as error:
         raise InputError(f"{name}: nested deeper than {DEEPEST} levels") from error
     if not isinstance(data, dict):
         raise InputError(f"{name}: must be one JSON object, not {shown(data)}")
-    if _depth(data) > DEEPEST:
+    if depth(data) > DEEPEST:
         raise InputError(f"{name}: nested deeper than {DEEPEST} levels")
     return data, text
 
@@ -88,14 +91,6 @@ def _mistake(error: json.JSONDecodeError, text: str) -> str:
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return "is cut off: the JSON in it has no end"
     return f"line {error.lineno}: not valid JSON: {error.msg[0].lower()}{error.msg[1:]}"
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise RefusedError(f"the name {shown(twice)} appears twice in one object")
-    return fields
 
 
 def _constant(word: str) -> Any:
@@ -121,14 +116,3 @@ def whole(text: str) -> int:
     if abs(value) > sys.float_info.max:
         raise RefusedError(f"{shown(value)} is too large")
     return value
-
-
-def _depth(value: Any) -> int:
-    """Levels of objects and lists, without recursion."""
-    deepest, left = 0, [(value, 1)]
-    while left:
-        item, level = left.pop()
-        inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-        deepest = max(deepest, level)
-        left += [(one, level + 1) for one in inner]
-    return deepest

@@ -15,8 +15,8 @@ from support.cases import each
 
 from cli.answers import SMALL, answer_to
 from cli.command import refused
-from planner.base import jsonfile
 from planner.base.jsonfile import sealed
+from strict_yaml import json_text
 from strict_yaml.reading import load as load_yaml
 
 LONG = "9" * 5000
@@ -165,8 +165,8 @@ class Counted(str):
 def test_a_name_that_stands_twice_is_found_in_linear_time() -> None:
     names = [f"n{at}" for at in range(2000)]
     pairs = [(Counted(name), 1) for name in [*names, names[-1]]]
-    with pytest.raises(jsonfile.RefusedError, match=f"{names[-1]!r} appears twice"):
-        jsonfile._unique(pairs)
+    with pytest.raises(json_text.DoubledNameError, match=names[-1]):
+        json_text.unique(pairs)
     assert Counted.compared < 10 * len(pairs)
 
 

@@ -235,7 +235,9 @@ def _check(study: Study) -> None:
         f"{name}: is given twice; a field is fixed or has one axis"
         for name in repeated([*study.fixed, *study.names])
     ]
-    problems += [f"{name}: is no axis; {_INSTEAD[name]}" for name in study.names if name in _SEVERAL]
+    problems += [
+        f"{name}: is no axis; {_INSTEAD[name]}" for name in study.names if name in _SEVERAL
+    ]
     unknown = [name for name in study.names if name not in BY_NAME and "." not in name]
     problems += [
         f"{name}: unknown field{did_you_mean(name, BY_NAME)}" for name in unknown[:MOST_UNKNOWN]
