@@ -23,6 +23,25 @@ _FRAMEWORKS = ("megatron", "torchtitan", "nanotron", "jax", "deepspeed", "megatr
                "fsdp")  # fmt: skip
 _PRECISIONS = ("bf16", "fp8", "fp32")
 _OBJECTIVES = ("time", "energy", "edp", "money", "memory", "power")
+_OPTIMIZERS = ("adam-bf16", "adam-8bit", "adafactor", "lion", "muon")
+_ASSUMED = {
+    "perfect_overlap": ("true",),
+    "zero3_overlap": ("0", "1"),
+    "dp_overlap": ("0", "1"),
+    "tp_overlap": ("0", "1"),
+    "dp_window": ("0", "1"),
+    "cp_least_exposed": ("0", "1"),
+    "p2p_exposed": ("0", "1"),
+    "hides_gather": ("true", "false"),
+    "bubbles": ("false",),
+    "gradient_wire_bytes": ("1B", "8B"),
+    "weight_wire_bytes": ("1B", "8B"),
+    "elementwise": ("0.1", "5"),
+    "micro_batch_s": ("0s", "10ms"),
+    "memory.bandwidth": ("0.2x", "5x"),
+    "peak.bf16": ("0.2x", "5x"),
+}
+"""Of the cost model and the chip: the ends of what they may be, or far from what they are."""
 _LIMITS = ("max_step_time", "max_power", "min_mfu", "max_memory", "memory_margin")
 
 
@@ -41,6 +60,11 @@ def _shared(rng: random.Random, models: tuple[str, ...]) -> Fields:
         fields["precision"] = rng.choice(_PRECISIONS)
     if rng.random() < 0.3:
         fields["runnable_in"] = ["any"]
+    if rng.random() < 0.3:
+        names = rng.sample(sorted(_ASSUMED), rng.choice((1, 2, 4)))
+        fields["set"] = tuple(f"{name}={rng.choice(_ASSUMED[name])}" for name in names)
+    if rng.random() < 0.15:
+        fields["optimizer"] = rng.choice(_OPTIMIZERS)
     return fields
 
 

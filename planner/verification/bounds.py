@@ -245,8 +245,8 @@ def reductions(model: CostModel, mesh: Mesh) -> list[tuple[float, float]]:
         if gathers_once(model.framework, np.array([pp]))[0]:
             options.append((visible * rate * (weights + gradients) + replicas, 0.0))
         else:
-            often = (1 - a.zero3_overlap) * rate * (2 * weights + gradients)
-            options.append((replicas, often))
+            shown = 0.0 if a.perfect_overlap else 1 - a.zero3_overlap
+            options.append((replicas, shown * rate * (2 * weights + gradients)))
     return options
 
 

@@ -167,6 +167,14 @@ def test_corners_hold_where_weights_stay_gathered(
     check_corners(model, chips)
 
 
+def test_corners_hold_where_passes_hide_all_that_they_can() -> None:
+    """Under perfect overlap a pass hides its gathers, whatever share is said not to hide."""
+    model = job_on("l40s-pcie", 16, "gpt3-1.3b", 16, framework="jax")
+    hidden = {"perfect_overlap": True, "zero3_overlap": 0.0}
+    model = replace(model, assumptions=replace(model.assumptions, **hidden))
+    check_corners(model, 16)
+
+
 @pytest.mark.parametrize("wire_bytes", [1.0, 4.0])
 def test_corners_hold_whatever_collectives_send(wire_bytes: float) -> None:
     """Gathers of zero1 send what is assumed, those of zero2 always two bytes of a weight."""

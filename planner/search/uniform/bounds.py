@@ -264,7 +264,8 @@ def _least_reductions_s(
     visible = 1 - a.dp_overlap
     kept = gathers_once(model.framework, columns["pp"])
     once = visible * (across + np.where(kept, gathered + scattered, 0.0))
-    often = np.where(kept, 0.0, (1 - a.zero3_overlap) * (2 * gathered + scattered))
+    shown = 0.0 if a.perfect_overlap else 1 - a.zero3_overlap  # passes may hide all of them
+    often = np.where(kept, 0.0, shown * (2 * gathered + scattered))
     return np.stack([
         np.where(columns["fsdp"] > 1, np.inf, visible * whole),
         np.where(inner > 1, once, np.inf),
