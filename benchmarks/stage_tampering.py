@@ -57,6 +57,7 @@ def possible(content: bytes) -> list[str]:
         "proved, and called feasible": document["claim"]["status"] == "optimal",
         "layers that are given": listed,
         "a slower plan, claimed without a proof": listed,
+        "a slower plan, all dropped at once": listed and not document["question"].get("pools"),
         "a fixed sharding": listed,
         "a fixed recomputation": listed,
     }
@@ -138,6 +139,15 @@ def _worse(document: Document, programs: Programs, rng: random.Random) -> None:
         "status": "optimal", "objective": best["step_time_s"], "bound": best["step_time_s"],
         "gap": 0.0, "left": 0, "lowest_left": None,
     }  # fmt: skip
+
+
+def _at_once(document: Document, programs: Programs, rng: random.Random) -> None:
+    """The same, and the first bound dropped all rows at the time of that plan."""
+    first = document["funnel"][0]
+    _worse(document, programs, rng)
+    least = {**first, "dropped": first["rows"], "lowest": document["best"]["step_time_s"]}
+    last = {**first, "name": "stages", "rows": 0, "meshes": 0, "dropped": 0, "lowest": None}
+    document["funnel"] = [least, last]
 
 
 def _lower(document: Document, _: Programs, rng: random.Random) -> None:
@@ -292,6 +302,7 @@ ALTERATIONS: dict[str, Alteration] = {
     "no program, counted anew": _no_program,
     "no funnel and no program": _nothing,
     "a slower plan, claimed without a proof": _worse,
+    "a slower plan, all dropped at once": _at_once,
     "a lower bound of dropped rows": _lower,
     "dropped rows without a bound": _no_bound,
     "other rows of the question": _first_rows,

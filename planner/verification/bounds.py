@@ -84,21 +84,43 @@ class NodeBounds:
         at = [distinct[key] for key in chain(*keys)]
         starts = np.cumsum([0, *map(len, keys[:-1])])
         every = self._least_seconds(list(distinct))
-        return self._corners(nodes, *(np.minimum.reduceat(part[at], starts) for part in every))
+        least = [np.minimum.reduceat(part[at], starts) for part in every]
+        return self._corners(nodes, *least, gathers=self._micro_batches(nodes))
+
+    def of_unlike_stages(self, nodes: Sequence[Node], recompute: int) -> FloatArray:
+        """(n,) least seconds of partial plans whose stages may shard and recompute differently.
+
+        Every layer recomputes so or more. Each stage pays for its own sharding, the slowest of them
+        no less than the cheapest does once.
+        """
+        every = self._least_seconds([(node[:7], node[7], recompute) for node in nodes])
+        once = np.ones((len(nodes), 1))
+        return np.asarray(self._corners(nodes, *every, gathers=once)[:, :, 0].min(axis=1))
+
+    def _micro_batches(self, nodes: Sequence[Node]) -> FloatArray:
+        """(n, 1) of a step."""
+        ranks = np.array([node[3] * node[4] * node[7] for node in nodes], dtype=float)
+        return self.model.job.global_batch / ranks[:, None]
 
     def _corners(
-        self, nodes: Sequence[Node], alone: FloatArray, paired: FloatArray, kernels: FloatArray
+        self,
+        nodes: Sequence[Node],
+        alone: FloatArray,
+        paired: FloatArray,
+        kernels: FloatArray,
+        *,
+        gathers: FloatArray,
     ) -> FloatArray:
-        """(n, k, 2) the formulas of the module."""
+        """(n, k, 2) the formulas of the module; weights are gathered so often in a step."""
         a, schedules = self.model.assumptions, [schedule_of(SCHEDULES[node[8]]) for node in nodes]
         each = [self.reductions[self.at[node[:7]]] for node in nodes]
         sizes = np.array([node[:10] for node in nodes], dtype=float)
-        tp, cp, pp, dp, fsdp, _, _, micro_batch, _, v = sizes.T[:, :, None]
+        tp, cp, pp, dp, fsdp, _, _, _, _, v = sizes.T[:, :, None]
         chips = tp * cp * pp * dp * fsdp
-        m = self.model.job.global_batch / (dp * fsdp * micro_batch)
+        m = self._micro_batches(nodes)
         least = [
             min(once + number * often for once, often in one)
-            for one, number in zip(each, m[:, 0].tolist(), strict=True)
+            for one, number in zip(each, gathers[:, 0].tolist(), strict=True)
         ]
         numbers = chips[:, 0].astype(int).tolist()
         d, f, standing = (

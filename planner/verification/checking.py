@@ -39,7 +39,8 @@ class Verdict:
 
     Attributes:
         fault: The first thing that does not hold; empty: the certificate is right.
-        claim: What is certified, in one sentence.
+        claim: What is certified of the question, in one sentence.
+        question: All that was asked.
         checked: What was checked, by name: how many.
         trusted: What a reader has to believe.
         cpu_s: Processor seconds of the check.
@@ -47,6 +48,7 @@ class Verdict:
 
     fault: str
     claim: str
+    question: Mapping[str, Any]
     checked: Mapping[str, int]
     trusted: tuple[str, ...]
     cpu_s: float
@@ -62,6 +64,7 @@ class Verdict:
             "verified": self.verified,
             "fault": self.fault or None,
             "claim": self.claim,
+            "question": dict(self.question),
             "counts": dict(self.checked),
             "trusted": list(self.trusted),
         }
@@ -92,6 +95,7 @@ def verify(content: str | bytes, name: str = "certificate", *, every: bool = Fal
     return Verdict(
         fault=fault,
         claim=claim_words(certificate),
+        question=certificate.question,
         checked=checked,
         trusted=TRUSTED if every else (*TRUSTED, LEMMAS),
         cpu_s=time.process_time() - started,

@@ -23,7 +23,7 @@ def claim_words(certificate: Certificate) -> str:
     on = f"{chips[0]:,} chips" if len(chips) == 1 else f"{chips[0]:,} to {chips[-1]:,} chips"
     job = f"{certificate.question.get('model')} on {on}"
     if claim.objective_name not in OBJECTIVES or claim.status == "infeasible":
-        return f"{job}: no uniform plan fits"
+        return f"{job}: no uniform plan that is asked for fits"
     objective = OBJECTIVES[claim.objective_name]
     if claim.objective is None or claim.bound is None:
         known = (
@@ -32,8 +32,8 @@ def claim_words(certificate: Certificate) -> str:
         return f"{job}: no plan was found in time{known}"
     front = "; the front of time and energy is complete" if claim.front_complete else ""
     return (
-        f"{job}: {objective.noun} {claim.objective:.6g} {objective.unit}, and no uniform plan is "
-        f"below {claim.bound:.6g} {objective.unit}{front}"
+        f"{job}: {objective.noun} {claim.objective:.6g} {objective.unit}, and no uniform plan that "
+        f"is asked for is below {claim.bound:.6g} {objective.unit}{front}"
     )
 
 

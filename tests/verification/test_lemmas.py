@@ -26,8 +26,13 @@ JOBS: list[dict[str, Any]] = [
     {"model": "gpt3-6.7b", "hardware": "mi300x", "framework": "torchtitan"},
     {"model": "llama3-8b", "hardware": "h100-pcie-ndr200", "framework": "deepspeed"},
     {"model": "llama3-8b", "hardware": "c2c-ndr400-rack", "assumptions": "rack-energy"},
-    {"model": "gpt3-350m", "hardware": "l40s-pcie", "framework": "jax", "seq_len": 4096,
-     "set": ["perfect_overlap=true"]},
+    {
+        "model": "gpt3-350m",
+        "hardware": "l40s-pcie",
+        "framework": "jax",
+        "seq_len": 4096,
+        "set": ["perfect_overlap=true"],
+    },
     {"model": "deepseek-v2-lite", "fix": {"recompute": ["any"]}, "framework": "megatron"},
 ]
 

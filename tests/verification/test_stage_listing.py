@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from support.cases import each
 
@@ -17,6 +18,7 @@ from planner.question.resolved import resolve
 from planner.search.pools.rows import pooled_rows
 from planner.search.space import Trail
 from planner.search.uneven.aligned import fullest_devices
+from planner.search.uneven.bounds.time import partial_plan_lower
 from planner.search.uneven.counts import logical_meshes
 from planner.search.uneven.rows import uneven_partial_plans
 from planner.verification.asked import asked_of_one
@@ -61,6 +63,9 @@ def test_partial_plans_are_those_of_the_search(question: dict[str, Any]) -> None
     listed = MachineSpace(asked_of_one(resolved, targets)).first_step()
     assert (listed.rows, listed.meshes) == (len(searched), len(logical_meshes(searched)))
     assert listed.rows > 0
+    lower = partial_plan_lower(resolved.cost, searched, options_of(resolved.request, targets))
+    assert listed.least_s is not None
+    np.testing.assert_allclose(np.sort(listed.least_s), np.sort(lower), rtol=1e-11)
 
 
 @each("question", POOLS)

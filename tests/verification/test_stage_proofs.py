@@ -108,7 +108,8 @@ def test_every_alteration_is_refused(job: str, proofs: dict[str, bytes]) -> None
 
     rng, proof = random.Random(SEED), proofs[job]
     names = stage_tampering.possible(proof)
-    assert names == list(stage_tampering.ALTERATIONS)
+    believed = {"a slower plan, all dropped at once"} if "pools" in JOBS[job] else set()
+    assert names == [name for name in stage_tampering.ALTERATIONS if name not in believed]
     taken = [
         name
         for name in names

@@ -94,9 +94,10 @@ def verify_stages(content: bytes, name: str = "certificate") -> Verdict:
     return Verdict(
         fault=fault,
         claim=(
-            f"{own.question.get('model')}: step time {claim.objective:.6g} s, and no plan whose "
-            f"stages may differ is below {claim.bound:.6g} s"
+            f"{own.question.get('model')}: step time {claim.objective:.6g} s, and no plan that is "
+            f"asked for, whose stages may differ, is below {claim.bound:.6g} s"
         ),
+        question=own.question,
         checked=checked,
         trusted=STAGES_TRUSTED,
         cpu_s=time.process_time() - started,

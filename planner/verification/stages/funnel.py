@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
+import numpy as np
+
 from frozen_records import dataclass
+from planner.base.arrays import FloatArray
 from planner.verification.case import SAME, agree
 from planner.verification.faults import Fault
 from planner.verification.stages.document import StageProof, Step
@@ -31,6 +34,7 @@ class Listed:
             device may have.
         ways: Rows that one may become where targets launch it in several ways, at most.
         timed: Whether time may end the search before the rows of the second step are known.
+        least_s: (rows,) bounds of the first step, computed here; None: they are not.
     """
 
     first: str
@@ -39,6 +43,7 @@ class Listed:
     interleaves: bool = False
     ways: int = 1
     timed: bool = False
+    least_s: FloatArray | None = None
 
 
 def check_funnel(own: StageProof, listed: Listed) -> None:
@@ -56,6 +61,7 @@ def check_funnel(own: StageProof, listed: Listed) -> None:
             raise Fault(f"funnel.{listed.first}: {what} are {found:,}, not {stated:,}")
     for step in steps:
         _check_step(step)
+    _check_first(steps[0], listed)
     for before, after in pairwise(steps):
         _check_passed(before, after, listed)
     if steps[-1].name != _LAST and (len(steps) > 1 or not listed.timed):
@@ -80,6 +86,18 @@ def _check_step(step: Step) -> None:
         raise Fault(f"{where}: nothing was dropped, so nothing has the bound {step.lowest:.12g}")
     if step.lowest is None and step.dropped and step.name != _POWER:
         raise Fault(f"{where}: {step.dropped:,} rows were dropped without a bound")
+
+
+def _check_first(step: Step, listed: Listed) -> None:
+    """As many rows have the least bound of those that the first step dropped, or more."""
+    if listed.least_s is None or step.lowest is None:
+        return
+    above = int(np.sum(listed.least_s >= step.lowest * (1 - SAME)))
+    if above < step.dropped:
+        where = f"funnel.{step.name}"
+        raise Fault(
+            f"{where}: {above:,} rows have the bound {step.lowest:.12g}, not {step.dropped:,}"
+        )
 
 
 def _check_passed(before: Step, after: Step, listed: Listed) -> None:

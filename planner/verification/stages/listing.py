@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from planner.base.arrays import BoolArray
+from planner.base.arrays import BoolArray, FloatArray
 from planner.base.vocabulary import LAYOUTS, RECOMPUTES
 from planner.cost.context import networks
 from planner.cost.pools.pools import Pool
@@ -20,6 +20,7 @@ from planner.plan.choices import fixed_values
 from planner.plan.layout_text import parse_layout
 from planner.schedules import SCHEDULES, schedule_of
 from planner.verification.asked import Asked
+from planner.verification.bounds import NodeBounds
 from planner.verification.rows import Mesh, Node, Row, mesh_of, table
 from planner.verification.space import Space
 from planner.verification.stages.funnel import Listed
@@ -92,8 +93,9 @@ class MachineSpace(StageSpace):
     """The same on one machine, whose partial plans are the rows of the first bound."""
 
     def first_step(self) -> Listed:
-        """What its funnel begins with."""
+        """What its funnel begins with; on a torus without bounds, for layouts have others."""
         nodes, layers = self.partial_plans(), self.model.job.model.layers
+        torus = self.asked.request.placement == "torus"
         return Listed(
             first="LB0",
             rows=len(nodes),
@@ -101,7 +103,17 @@ class MachineSpace(StageSpace):
             interleaves=self.layers is None and any(node[-2] > 1 for node in nodes),
             ways=len(SHARDINGS) * (len(RECOMPUTES) + layers) if self.asked.demands else 1,
             timed=self.asked.request.time_limit is not None,
+            least_s=None if torus else self._least_s(nodes),
         )
+
+    def _least_s(self, nodes: Sequence[Node]) -> FloatArray:
+        """(n,) LB0 of partial plans."""
+        if not nodes:
+            return np.empty(0)
+        allowed = [code for code in self.recomputes() if self.asked.allows("recompute", code)]
+        meshes = list(dict.fromkeys(mesh_of(node) for node in nodes))
+        bounds = NodeBounds(self.asked, self, meshes)
+        return bounds.of_unlike_stages(nodes, min(allowed))
 
 
 class PoolSpace(StageSpace):
