@@ -366,6 +366,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_special(path: Path) -> bool:
+    """Whether a pipe, a device or a socket is there, of which reading may not end."""
+    try:
+        return path.exists() and not (path.is_file() or path.is_dir())
+    except _BAD_PATHS:
+        return False
+
+
 def is_folder(path: Path) -> bool:
     """Whether a folder is there; False for names that no folder can have."""
     try:

@@ -98,20 +98,26 @@ class Outputs:
 
     def missing(self, result: SolveResult, trail: Trail | None) -> list[str]:
         """The files that are not written for want of a plan, or of time, one line for each."""
-        late = [] if trail is None or trail.has_nodes else ["certificate"]
-        why = {
-            "plot": "nothing to draw, there is no plan",
-            "pareto": "the front is empty, there is no plan",
-            "certificate": "time ran out before the plans were listed",
+        why = {"plot": "nothing to draw", "pareto": "the front is empty"}
+        gone = {
+            flag: f"{why.get(flag, 'nothing to write')}, there is no plan"
+            for flag, _ in self._wanted()
+            if result.best is None and not (flag == "pareto" and result.front)
         }
-        plans = [flag for flag, _ in self._wanted() if flag != "certificate"]
-        gone = plans if result.best is None else []
+        gone["certificate"] = self._unproved(result, trail)
         return [
-            f"{flag}: {one_line(str(path))} is not written: "
-            f"{why.get(flag, 'nothing to write, there is no plan')}"
+            f"{flag}: {one_line(str(path))} is not written: {gone[flag]}"
             for flag, path in self._wanted()
-            if flag in late or (flag in gone and not (flag == "pareto" and result.front))
+            if gone.get(flag)
         ]
+
+    def _unproved(self, result: SolveResult, trail: Trail | None) -> str:
+        """Why no proof is written where one is asked for."""
+        if self.certificate is None or trail is None:
+            return ""
+        from planner.answers.files.proof import unproved  # noqa: PLC0415  (few ask)
+
+        return unproved(self.certificate, trail, result)
 
     def numbered(self, number: int) -> Outputs:
         """The same files with a number before their endings: `plan-2.yaml`."""
@@ -138,7 +144,8 @@ class Outputs:
             InputError: A file cannot be written, or the plan cannot be simulated.
         """
         texts = self.texts(request, result)
-        if self.certificate is not None and trail is not None and trail.has_nodes:
+        unproved = self._unproved(result, trail)
+        if self.certificate is not None and trail is not None and not unproved:
             from planner.answers.files.proof import proof_of  # noqa: PLC0415  (few ask)
 
             texts[self.certificate] = proof_of(self.certificate, request, trail, result)

@@ -29,6 +29,7 @@ from planner.base.files import (
     YAML_SUFFIXES,
     is_file,
     is_folder,
+    is_special,
     names_a_file,
     path_as_text,
     read_yaml,
@@ -76,6 +77,15 @@ def _renamed(values: dict[str, Any], seen: Callable[[Any], Any]) -> dict[str, An
     if isinstance(pools := values.get("pools"), dict):
         found["pools"] = {seen(name): chips for name, chips in pools.items()}
     return found
+
+
+def special_files(values: dict[str, Any]) -> list[str]:
+    """What fields name that is no regular file, as a pipe, of which reading may not end."""
+    pools = values.get("pools")
+    parts = pools.split(",") if isinstance(pools, str) else pools if isinstance(pools, dict) else ()
+    names = [*(values.get(name) for name in FIELDS), *(part.partition("=")[0] for part in parts)]
+    paths = [Path(one.removeprefix(SNAPSHOT)) for one in names if isinstance(one, str)]
+    return [str(path) for path in paths if is_special(path) or is_special(path / CONFIG)]
 
 
 def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.messages import one_line
 from planner.base.vocabulary import LAYOUTS, MESH_AXES
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.communication.traffic import model_flop_per_token
@@ -22,6 +24,7 @@ from planner.frameworks.targets import Target
 from planner.plan import ORDERS, PlanTable
 from planner.plan.choices import fixed_values
 from planner.question.kinds.kind import OF_MACHINES
+from planner.question.records import special_files
 from planner.question.request import Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.verification.document import Certificate
@@ -98,6 +101,18 @@ class Asked:
         return ok
 
 
+def request_in(question: dict[str, Any]) -> Request:
+    """What a certificate says was asked.
+
+    Raises:
+        Fault: It names what may not end when it is read, as a pipe.
+        InputError: It cannot be asked.
+    """
+    if special := special_files(question):
+        raise Fault(f"question: {one_line(special[0])} is no regular file")
+    return request_from(question)
+
+
 def asked_in(certificate: Certificate) -> Asked:
     """The question of a certificate.
 
@@ -105,7 +120,7 @@ def asked_in(certificate: Certificate) -> Asked:
         Fault: It is not the one that the rest of the certificate is about.
         InputError: It cannot be asked.
     """
-    request = request_from(certificate.question)
+    request = request_in(certificate.question)
     if why := not_covered(request):
         raise Fault(f"question: {why}")
     resolved, claimed = resolve(request), certificate.space

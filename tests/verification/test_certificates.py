@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from planner.question.request import request_from
 from planner.search.driver import Driver
 from planner.search.space import Trail
 from planner.verification.checking import verify
-from planner.verification.document import Certificate, seal
+from planner.verification.document import Certificate, seal, sealed, text_of
 
 JOBS: list[dict[str, Any]] = [
     {"model": "mixtral-8x7b", "hardware": "gb200-nvl72", "chips": 8, "objective": "energy"},
@@ -244,3 +245,39 @@ def test_assumptions_of_a_file_are_told_by_what_they_say(
     refused = planner("verify", "c.json", "--json")
     assert refused.code == 1
     assert "the assumptions here is not that of the certificate" in refused.document["fault"]
+
+
+@each("field, value", [("model", "{}"), ("hardware", "{}"), ("pools", "dgx-h100-ndr=8,{}=8")])
+def test_a_pipe_in_place_of_a_record_is_refused_and_not_read(
+    field: str, value: str, certificate: dict[str, Any], tmp_path: Path
+) -> None:
+    pipe = tmp_path / "record.yaml"
+    os.mkfifo(pipe)
+    question = {**certificate["question"], field: value.format(pipe)}
+    unsealed = {name: part for name, part in certificate.items() if name != "sha256"}
+    found = verify(text_of(sealed({**unsealed, "question": question})))
+    assert found.fault == f"question: {pipe} is no regular file"
+
+
+def test_what_is_certified_names_all_that_was_asked(tmp_path: Path) -> None:
+    path = tmp_path / "cert.json"
+    narrowed = (*ASKED, "--fix", "tp=2", "--set", "memory.bandwidth=2x")
+    planner("solve", *narrowed, "--certificate", path)
+    found = " ".join(planner("verify", path).out.split())
+    assert "fix tp=2" in found
+    assert "set memory.bandwidth=2x" in found
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "question": {**document["question"], "fix": {}}}))
+    refused = planner("verify", path)
+    assert refused.code == 1
+    assert "certified" not in refused.out
+
+
+def test_an_archive_without_a_plan_is_not_written_and_the_answer_stands(tmp_path: Path) -> None:
+    path = tmp_path / "proof.zip"
+    uneven = (*ASKED, "--layout", "uneven", "--front-points", "1", "--max-step-time", "1ms")
+    found = planner("solve", *uneven, "--certificate", path)
+    assert found.code == 3
+    assert "No plan fits (proved)" in found.out
+    assert f"certificate: {path} is not written: an archive proves" in found.err
+    assert not path.exists()

@@ -35,6 +35,15 @@ def proof_of(path: Path, request: Request, trail: Trail, result: SolveResult) ->
     return certificate.certificate_text(request, trail, result)
 
 
+def unproved(path: Path, trail: Trail, result: SolveResult) -> str:
+    """Why no proof of an answer is written; empty: it has one."""
+    from planner.answers.files.certificate import ARCHIVE  # noqa: PLC0415  (not to check one)
+
+    if path.suffix.lower() == ARCHIVE and result.best is None:
+        return "an archive proves the fastest plan, and there is none"
+    return "" if trail.has_nodes else "time ran out before the plans were listed"
+
+
 def verified(content: bytes, name: str, *, every: bool = False) -> Verdict:
     """What the check of a proof finds.
 

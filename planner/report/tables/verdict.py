@@ -15,7 +15,8 @@ from planner.verification.checking import Verdict
 def verdict_view(found: Verdict) -> RenderableType:
     """The claim, whether it holds, what was checked and what has to be believed."""
     outcome = "verified" if found.verified else "refused"
-    rows = [("certified", found.claim), ("asked", _words(found.question)), ("outcome", outcome)]
+    claimed = "certified" if found.verified else "claimed"
+    rows = [(claimed, found.claim), ("asked", _words(found.question)), ("outcome", outcome)]
     if not found.verified:
         rows.append(("first fault", found.fault))
     parts: list[list[RenderableType]] = [[pairs(rows)]]

@@ -18,9 +18,9 @@ from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.pools import check_pools
 from planner.question.kinds.uneven import check_uneven, is_fastest_alone
 from planner.question.pools import resolve_pools
-from planner.question.request import ARGUMENTS, Request, request_from
+from planner.question.request import ARGUMENTS, Request
 from planner.question.resolved import resolve
-from planner.verification.asked import asked_of_one, fingerprints
+from planner.verification.asked import asked_of_one, fingerprints, request_in
 from planner.verification.case import agree
 from planner.verification.checking import TRUSTED, Verdict
 from planner.verification.document import seal
@@ -112,7 +112,7 @@ def _check(own: StageProof, texts: Mapping[str, str], checked: Counter[str]) -> 
     """
     if own.versions != {"planner": __version__}:
         raise Fault(f"versions: made by {own.versions}; this is {__version__}")
-    request = request_from(own.question)
+    request = request_in(own.question)
     if why := not_covered(request):
         raise Fault(f"question: {why}")
     check_uneven(request, ARGUMENTS)
