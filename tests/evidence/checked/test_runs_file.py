@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,8 @@ def test_a_log_that_grows_is_of_one_run() -> None:
 
 
 @each(("end", "mark", "last"), [
-    ("\n", "", "\n"), ("\r\n", "", "\r\n"), ("\n", "\ufeff", "\n"), ("\n", "", ""), ("\r", "", "\r"),
+    ("\n", "", "\n"), ("\r\n", "", "\r\n"), ("\n", "\ufeff", "\n"), ("\n", "", ""),
+    ("\r", "", "\r"),
 ])  # fmt: skip
 def test_all_other_records_stay_as_they_are(tmp_path: Path, end: str, mark: str, last: str) -> None:
     """Whatever they hold: breaks that are not ends of lines, cells of several lines, comments."""
@@ -99,10 +101,8 @@ def test_checks_at_once_lose_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     def slowly(*given: object) -> object:
         found = real(*given)  # type: ignore[arg-type]
-        try:
+        with suppress(threading.BrokenBarrierError):
             together.wait(0.05)
-        except threading.BrokenBarrierError:
-            pass
         return found
 
     monkeypatch.setattr(runs_file, "with_row", slowly)
