@@ -14,6 +14,7 @@ from pathlib import Path
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, one_line, shown
+from planner.base.numerals import number_of
 from planner.base.packed import read_unpacked
 from planner.base.units import plural
 from strict_yaml.limits import HINT, raised
@@ -210,7 +211,7 @@ def _known_column(column: str, known: Sequence[str], aliases: Mapping[str, Seque
 def number_in(row: Mapping[str, str], name: str) -> float | None:
     """The number in a cell; None: it is empty, or there is no such column."""
     text = row.get(name)
-    return float(text) if text else None
+    return number_of(text) if text else None
 
 
 def whole_in(row: Mapping[str, str], name: str, default: int | None = None) -> int:
@@ -221,7 +222,7 @@ def whole_in(row: Mapping[str, str], name: str, default: int | None = None) -> i
     """
     text = row[name]
     if text:
-        return int(float(text))
+        return int(number_of(text))
     if default is None:
         raise InputError(f"{row['id']}: {name} is missing")
     return default

@@ -12,6 +12,7 @@ from planner.base.errors import InputError
 from planner.base.files import is_folder
 from planner.base.locks import holding as holding_file
 from planner.base.messages import one_line
+from planner.base.numerals import is_digits
 
 _MOUNTS = Path("/proc/self/mounts")
 _LOCKS = Path("/proc/locks")
@@ -97,7 +98,7 @@ def locked_by(path: Path, locks: Path = _LOCKS) -> str:
         for line in locks.read_text(encoding="ascii", errors="replace").splitlines():
             parts = line.split()
             holder, node = parts[-4], parts[-3].rpartition(":")[2]
-            if holder.isdecimal() and node.isdecimal() and int(node) in nodes:
+            if is_digits(holder) and is_digits(node) and int(node) in nodes:
                 found[int(holder)] = None
     others = [f"process {pid}{_program(pid)}" for pid in found if pid != os.getpid()]
     return f" by {' and '.join(others)} on host {socket.gethostname()}" if others else ""
