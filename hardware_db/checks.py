@@ -178,7 +178,7 @@ def _wiring_problems(path: str, level: LevelModel) -> list[str]:
             found.append(f"{path}.links: is not links_per_pair x (domain - 1) = "
                          f"{peers * (size - 1):g}")  # fmt: skip
     for group in level.bandwidth_by_group or {}:
-        digits = group.isdecimal() and len(group) <= _MOST_DIGITS
+        digits = group.isascii() and group.isdecimal() and len(group) <= _MOST_DIGITS
         if not digits or not 1 < int(group) <= (size or math.inf):
             found.append(f"{path}.bandwidth_by_group.{group}: a group size between 2 and the "
                          "domain is required")  # fmt: skip
@@ -194,7 +194,9 @@ def _degraded_problems(path: str, level: LevelModel, size: float | None) -> list
     found = []
     for pair, share in (level.degraded or {}).items():
         chips = pair.split("-")
-        digits = all(chip.isdecimal() and len(chip) <= _MOST_DIGITS for chip in chips)
+        digits = all(
+            chip.isascii() and chip.isdecimal() and len(chip) <= _MOST_DIGITS for chip in chips
+        )
         named = digits and len(chips) <= 2 and len(set(map(int, chips))) == len(chips)
         if not named or max(map(int, chips)) >= (size or math.inf):
             of = f", of 0 to {size - 1:g}" if size else ""

@@ -108,7 +108,7 @@ def whole(value: object) -> int | None:
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
     text = str(value).replace("_", "")
-    return int(text) if text.isdecimal() and len(text) <= 12 else None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 12 else None
 
 
 def number(value: int, unit: str = "1", kind: str = "", note: str = "") -> Number:

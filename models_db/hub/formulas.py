@@ -42,7 +42,7 @@ def _numbered(whole: Any) -> Any:
     """An object of JSON, whose keys are texts such as "05", by number; others as they are."""
     if not isinstance(whole, dict):
         return whole
-    return {int(key): value for key, value in whole.items() if key.isdecimal()}
+    return {int(key): value for key, value in whole.items() if key.isascii() and key.isdecimal()}
 
 
 class FormulaError(Exception):

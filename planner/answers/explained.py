@@ -14,6 +14,7 @@ from planner.base.errors import InputError
 from planner.base.files import is_file, real_path
 from planner.base.frozen import thawed
 from planner.base.messages import not_one_of, shown
+from planner.base.numerals import is_digits
 from planner.base.progress import Progress
 from planner.base.units import plural
 from planner.explanation.answer import ExplainResult
@@ -222,7 +223,7 @@ def _each(field: str, given: object, plans: int, noun: str) -> list[str]:
 def file_and_row(source: str) -> tuple[Path, int | None]:
     """`front.json:2` as file and row; anything else is a file."""
     name, colon, row = source.rpartition(":")
-    if colon and name and row.isascii() and row.isdecimal() and not is_file(Path(source)):
+    if colon and name and is_digits(row) and not is_file(Path(source)):
         return Path(name), int(row[:_DIGITS])
     return Path(source), None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 from strict_yaml.text import YamlText
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def readable(text: str) -> str:
 
 def too_long(number: str) -> str:
     """What is said of a number with more digits than any that can be meant, else nothing."""
-    digits = sum(char.isdecimal() for char in number)
+    digits = sum(is_digits(char) for char in number)
     if digits <= LONGEST_NUMBER:
         return ""
     return f"a number of {digits:,} digits is too long; at most {LONGEST_NUMBER} are read"

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from planner.base.errors import InputError
 from planner.base.messages import LONGEST_NUMBER, shown, too_long
+from planner.base.numerals import NUMBER, WHOLE, number_of
 
 MIB, GIB = 2.0**20, 2.0**30
 """Bytes."""
@@ -26,8 +27,7 @@ M2_PER_MM2 = 1e-6
 MOST_PRINTED = 1e18
 """Above every number that a tool prints of what exists; larger ones are damage."""
 _AREA = re.compile(r"(?s)(.*?)(?:(mm|cm|m)(?:2|\^2|\u00b2))?")
-_DIGITS = r"((?>[+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?))"
-_NUMBER = re.compile(rf"^\s*{_DIGITS}\s*+([A-Za-z/%]*)\s*$")
+_NUMBER = re.compile(rf"^\s*({NUMBER})\s*+([A-Za-z/%]*)\s*$")
 
 
 def _split(text: str, what: str, example: str) -> tuple[float, str]:
@@ -51,7 +51,7 @@ def printed_number(printed: object) -> float | None:
         if len(printed) > LONGEST_NUMBER:
             return None
         try:
-            printed = float(printed)
+            printed = number_of(printed)
         except ValueError:
             return None
     if isinstance(printed, bool) or not isinstance(printed, int | float):
@@ -155,7 +155,7 @@ def parse_chance(text: str, what: str, example: str) -> float:
         example: Of the whole text that it is in, for messages.
     """
     try:
-        share = parse_share(text, what) if text.strip().endswith("%") else float(text)
+        share = parse_share(text, what) if text.strip().endswith("%") else number_of(text)
     except ValueError as error:
         raise InputError(f"{what}: {shown(text)} is not a chance; write {example}") from error
     if not 0.0 < share < 1.0:
@@ -201,7 +201,7 @@ def parse_share(text: str, what: str = "share") -> float:
 _FRACTIONS = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
 _PREFIXES = {**_DECIMAL, **_BINARY, **_FRACTIONS}
 _COUNTED = ("", "1", "chip", "tokens", "parameters")
-_FORM = re.compile(rf"^\s*{_DIGITS}\s*+(\S*+)\s*$")
+_FORM = re.compile(rf"^\s*({NUMBER})\s*+(\S*+)\s*$")
 
 
 def parse_quantity(text: str, unit: str, what: str, near: float | None = None) -> float:
@@ -265,7 +265,7 @@ def pattern_of(quantity: str) -> str:
         quantity: count, bytes, seconds, share, area, watts or joules;
             numbers below zero are left out.
     """
-    number = r"\+?([0-9][0-9_]*(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+    number = rf"\+?({WHOLE.replace('?:', '')}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
     return rf"^\s*{number}\s*{_SUFFIXES[quantity]}\s*$"
 
 

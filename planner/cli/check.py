@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import ExitCode, InputError
-from planner.base.files import check_writable, read_bytes, same_path, write_atomically
+from planner.base.files import check_writable, read_bytes, same_path
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
@@ -171,15 +171,15 @@ def _watched(resolved: Resolved, plan: Plan, log: Path, most: int) -> CheckResul
 def _with_file(result: CheckResult, output: Path | None) -> tuple[CheckResult, Path | None]:
     """The answer, and the file that its row was added to: none where the loss is no number."""
     from planner.evidence.checked.answer import DIVERGED  # noqa: PLC0415  (not for --help)
-    from planner.evidence.checked.row import file_with  # noqa: PLC0415
+    from planner.evidence.checked.runs_file import add_row  # noqa: PLC0415
 
     if output is None:
         return result, None
     if result.status == DIVERGED:
         line = f"{output} is not written: a run whose loss is no number is none to calibrate from"
         return replace(result, remarks=(*result.remarks, line)), None
-    write_atomically(output, file_with(output, result.row))
-    return result, output
+    said = add_row(output, result.row)
+    return replace(result, remarks=(*result.remarks, *said)), output
 
 
 def _show(result: CheckResult, written: Path | None, *, as_json: bool) -> None:

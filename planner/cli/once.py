@@ -5,18 +5,21 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from typer.core import TyperCommand
 
 from planner.base.errors import InputError
+from planner.base.numerals import number_of
 
 
 class Once(TyperCommand):
-    """A command that refuses a second value of an option, and a file without a name.
+    """A command that refuses a second value of an option, a file without a name, and `8_0`.
 
-    The second value would replace the first one; an empty path would mean the current folder.
+    The second value would replace the first one; an empty path would mean the current folder;
+    Python takes `8_0` for 80.
     """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -47,24 +50,35 @@ class Once(TyperCommand):
         lines = [_line(str(name), count) for name, count in times.items() if count > 1]
         lines += [
             f"{name.replace('_', '-')}: the name of the file is empty"
-            for name in _paths(self.callback)
+            for name in _parameters(self.callback, Path)
             if "" in (value if isinstance(value := values.get(name), list) else [value])
         ]
+        lines += _odd_numbers(self.callback, values)
         if lines:
             raise InputError("\n".join(lines))
         return rest
 
 
+def _odd_numbers(command: Any, values: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each whole number whose text is one for Python alone."""
+    for name in _parameters(command, int):
+        text = values.get(name)
+        try:
+            number_of("0" if text is None else text)
+        except ValueError:
+            yield f"{name.replace('_', '-')}: {text!r} is not a whole number"
+
+
 @functools.cache
-def _paths(command: Any) -> tuple[str, ...]:
-    """The parameters of a command that are paths of files."""
+def _parameters(command: Any, kind: type) -> tuple[str, ...]:
+    """The parameters of a command that are of a type, such as paths of files."""
     hints = get_type_hints(inspect.unwrap(command))
-    return tuple(name for name, hint in hints.items() if _is_path(hint))
+    return tuple(name for name, hint in hints.items() if _is_of(hint, kind))
 
 
-def _is_path(hint: Any) -> bool:
-    """Whether a type is, or is made of, paths: `Path | None`, `list[Path]`."""
-    return hint is Path or any(map(_is_path, get_args(hint)))
+def _is_of(hint: Any, kind: type) -> bool:
+    """Whether a type is, or is made of, another: `Path | None`, `list[Path]`."""
+    return hint is kind or any(_is_of(part, kind) for part in get_args(hint))
 
 
 def _has_one_value(option: Any) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, one_line, shown
+from planner.base.numerals import number_of
 from planner.base.packed import read_unpacked
 from planner.base.units import plural
 from strict_yaml.limits import HINT, raised
@@ -55,6 +56,27 @@ def published(name: str) -> tuple[dict[str, str], ...]:
     return tuple(line.cells for line in shipped(name))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One record of a file as it is written.
+
+    Attributes:
+        number: Line of the file on which it begins, from 1.
+        text: Its characters, with the end of its last line.
+        cells: What it holds.
+    """
+
+    number: int
+    text: str
+    cells: tuple[str, ...]
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is neither blank nor a comment."""
+        blank = not any(cell.strip() for cell in self.cells)
+        return not blank and not self.cells[0].startswith(COMMENT)
+
+
 def read(path: Path) -> tuple[list[str], list[Line]]:
     """The columns and rows of a user's file; compressed where it begins as gzip files do.
 
@@ -76,26 +98,49 @@ def parse(text: str, name: str) -> tuple[list[str], list[Line]]:
     Raises:
         InputError: It has no header, a column appears twice, or a quotation is not closed.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    return lines_of(records(text, name), name)
+
+
+def records(text: str, name: str) -> list[Record]:
+    """Everything in the text of a file: its records, blank lines and comments.
+
+    Their texts are that of the file, one behind the other.
+
+    Raises:
+        InputError: A quotation is not closed.
+    """
+    taken: list[str] = []
+    reader = csv.reader(_noting(io.StringIO(text, newline=""), taken), strict=True)
+    found, number = [], 1
     try:
-        rows = list(_numbered(reader))
+        for cells in reader:
+            found.append(Record(number=number, text="".join(taken), cells=tuple(cells)))
+            taken.clear()
+            number = reader.line_num + 1
     except csv.Error as error:
         raise InputError(f"{name} line {reader.line_num}: not a CSV file ({error})") from error
+    return found
+
+
+def _noting(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    for line in lines:
+        taken.append(line)
+        yield line
+
+
+def lines_of(found: Sequence[Record], name: str) -> tuple[list[str], list[Line]]:
+    """The columns and rows in the records of a file.
+
+    Raises:
+        InputError: It has no header, or a column appears twice.
+    """
+    rows = [one for one in found if one.is_row]
     if not rows:
         raise InputError(f"{name}: is empty; its first line must name the columns")
-    columns = [column.strip() for column in rows[0][1]]
+    columns = [column.strip() for column in rows[0].cells]
     if twice := [column for column, times in Counter(columns).items() if times > 1]:
-        raise InputError(f"{name} line {rows[0][0]}: column {shown(twice[0])} appears twice")
-    return columns, [_line(number, columns, cells) for number, cells in rows[1:]]
-
-
-def _numbered(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are neither blank nor comments with the line on which each begins."""
-    first = 1
-    for cells in reader:
-        if any(cell.strip() for cell in cells) and not cells[0].startswith(COMMENT):
-            yield first, cells
-        first = reader.line_num + 1  # type: ignore[attr-defined]
+        raise InputError(f"{name} line {rows[0].number}: column {shown(twice[0])} appears twice")
+    return columns, [_line(one.number, columns, one.cells) for one in rows[1:]]
 
 
 def _line(number: int, columns: Sequence[str], cells: Sequence[str]) -> Line:
@@ -166,7 +211,7 @@ def _known_column(column: str, known: Sequence[str], aliases: Mapping[str, Seque
 def number_in(row: Mapping[str, str], name: str) -> float | None:
     """The number in a cell; None: it is empty, or there is no such column."""
     text = row.get(name)
-    return float(text) if text else None
+    return number_of(text) if text else None
 
 
 def whole_in(row: Mapping[str, str], name: str, default: int | None = None) -> int:
@@ -177,7 +222,7 @@ def whole_in(row: Mapping[str, str], name: str, default: int | None = None) -> i
     """
     text = row[name]
     if text:
-        return int(float(text))
+        return int(number_of(text))
     if default is None:
         raise InputError(f"{row['id']}: {name} is missing")
     return default

@@ -17,6 +17,7 @@ from hardware_db import Cluster
 from planner.base.errors import InputError
 from planner.base.fields import refusal
 from planner.base.messages import not_one_of, shortened, shown
+from planner.base.numerals import number_of
 from planner.network.domains import check_degraded, link_words
 
 _FORM = re.compile(r"([^:=\s]+)\s*:\s*([0-9]{1,6})(?:\s*-\s*([0-9]{1,6}))?\s*=\s*([^=\s]+)\s*")
@@ -69,7 +70,7 @@ def _parsed(text: str) -> tuple[str, int, int, float]:
     level, first, second, share_text = found.groups()
     number = share_text.removesuffix("%")
     try:
-        share = float(number) / (100 if number != share_text else 1)
+        share = number_of(number) / (100 if number != share_text else 1)
     except ValueError:
         share = -1.0
     if not 0 <= share < 1:

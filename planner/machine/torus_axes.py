@@ -10,6 +10,7 @@ from typing import Any
 from hardware_db import Cluster
 from planner.base.fields import plain, refusal
 from planner.base.messages import not_one_of, shown
+from planner.base.numerals import number_of
 from planner.plan import AXES
 
 _MOST = 16.0  # axes of any torus
@@ -44,7 +45,7 @@ def _number(name: Any, count: Any) -> float:
     if name not in AXES:
         raise refusal(not_one_of(name, AXES))
     try:
-        number = float(plain(count))
+        number = number_of(plain(count))
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number <= _MOST or isinstance(count, bool):

@@ -31,6 +31,7 @@ from hardware_db.torus import Shape, cubic_shape
 from planner.base.errors import InputError
 from planner.base.fields import refusal
 from planner.base.messages import not_one_of, shown
+from planner.base.numerals import is_digits
 from planner.machine import card_wiring
 from planner.machine.ports import degree
 
@@ -124,7 +125,7 @@ def _wiring(level: str, word: str) -> Wiring:
             f"{shown(word)}: only {', '.join(_SHAPED)} of the {SCALE_UP} level have a shape"
         )
     parts = lengths.split("x")
-    if not all(part.isdecimal() and 1 < int(part[:5]) <= _LONGEST_AXIS for part in parts):
+    if not all(is_digits(part) and 1 < int(part[:5]) <= _LONGEST_AXIS for part in parts):
         raise InputError(f"{shown(word)}: a shape is lengths of at least 2, e.g. {name}:4x2")
     return Wiring(level=level, name=name, shape=tuple(sorted(map(int, parts))))
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 
 _TOKEN = re.compile(r"\s*(?:([0-9]+)|([A-Za-z|])|([(),*])|(\S))")
 _MOST = 1 << 20  # chunks and layers; more cannot be meant
@@ -148,7 +149,7 @@ def _times(tokens: list[_Token], position: int, last: list[_Token], at: int, tex
     word = tokens[position][0] if position < len(tokens) else ""
     if not last:
         raise _wrong(text, at, "nothing to repeat")
-    if not word.isdecimal() or not 1 <= int(word[:8]) <= _MOST // len(last):
+    if not is_digits(word) or not 1 <= int(word[:8]) <= _MOST // len(last):
         after = tokens[position][1] if word else len(text) + 1
         raise _wrong(text, after, f"a whole number from 1 to {_MOST // len(last):,} must follow *")
     return int(word[:8])
@@ -158,7 +159,7 @@ def _of_letters(tokens: list[_Token], text: str) -> tuple[int, ...]:
     """Layers between the bars; the embedding comes first and the loss last, once each."""
     end = len(text) + 1
     for word, at in tokens:
-        if word.isdecimal():
+        if is_digits(word):
             raise _wrong(text, at, f"{word} stands without *")
     for letter, what, place in (("E", "embedding", 0), ("L", "loss", -1)):
         found = [at for word, at in tokens if word == letter]

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 
 Layout = tuple[tuple[str, int], ...]
 
@@ -62,7 +63,7 @@ def regrouped(words: Sequence[str]) -> list[str]:
     """
     whole: list[str] = []
     for word in words:
-        if whole and word.isdecimal() and not whole[-1][-1:].isdecimal():
+        if whole and is_digits(word) and not is_digits(whole[-1][-1:]):
             whole[-1] += f" {word}"
         else:
             whole.append(word)

@@ -18,8 +18,10 @@ from planner.answers.files.checks import EvaluatedDocument
 from planner.answers.files.documents import check_seal, kind_of_document
 from planner.answers.files.reevaluation import Rereading
 from planner.answers.files.result_file import read_document, validated
+from planner.base.errors import InputError
 from planner.base.version import SCHEMA_VERSION
 from planner.collectives.files.schedule_file import VERSION as SCHEDULE_VERSION
+from planner.question.files.plan_file import read_plan_file
 from planner.question.files.result_layout import RESULT_VERSION
 from planner.studies.sweep.opening import _FORM
 
@@ -44,6 +46,24 @@ def test_plans_of_each_version_are_costed(name: str) -> None:
     assert (found.code, found.err) == (0, "")
     assert found.document["mesh"]["dp"] >= 1
     assert found.document["step_time_s"] > 0
+
+
+@each(("words", "name"), [
+    ("plan (YAML)", "plan-1.yaml"), ("front (JSON, CSV)", "front-1.json"),
+    ("answer of `solve --json`", "result-2.json"),
+    ("answer of `evaluate --json`, of `explain --json`", "evaluate-1.json"),
+])  # fmt: skip
+def test_the_page_says_what_takes_a_file(words: str, name: str) -> None:
+    """All commands that take a plan read it in one way."""
+    page = (KEPT.parents[1] / "docs" / "support.md").read_text(encoding="utf-8")
+    (said,) = (line for line in page.splitlines() if line.startswith(f"| {words} |"))
+    row = None if name in ("plan-1.yaml", "evaluate-1.json") else 1
+    if "no command that takes a plan" not in said:
+        assert read_plan_file(KEPT / name, row=row).plan.chips >= 1
+        return
+    with pytest.raises(InputError, match="not a plan: planner report takes it"):
+        read_plan_file(KEPT / name)
+    assert "| by `report`, " in said
 
 
 def test_an_older_evaluation_is_read_and_not_taken_at_its_word() -> None:

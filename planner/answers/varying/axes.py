@@ -9,6 +9,7 @@ from typing import Any
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import Origin, shown
+from planner.base.numerals import number_of
 from planner.base.units import parse_count, parse_quantity, unit_for
 from planner.question.asked import BY_NAME
 from planner.question.asked.usual import BATCH, RANGE
@@ -206,7 +207,7 @@ def request_at(request: Request, values: Mapping[Axis, str]) -> Request:
     changes = {axis.name: text for axis, text in values.items() if not axis.of_question}
     fields = {axis.name: text for axis, text in values.items() if axis.of_question}
     numbers: dict[str, Any] = {
-        name: float(text) if BY_NAME[name].kind in ("share", "number") else text
+        name: number_of(text) if BY_NAME[name].kind in ("share", "number") else text
         for name, text in fields.items()
     }
     return request_from({**asked, **numbers, "set": with_changes(request.set, changes)})

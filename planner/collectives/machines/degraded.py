@@ -16,6 +16,7 @@ import numpy as np
 
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean
+from planner.base.numerals import is_digits
 from planner.base.units import plain
 from planner.collectives.machines.lanes import MOST_LANES
 from planner.collectives.machines.machine import Machine, Wires
@@ -192,7 +193,7 @@ def _node(name: str, machine: Machine) -> int | None:
     """The number of a node by its name, or by its number."""
     if name in machine.names:
         return machine.names.index(name)
-    if name.isascii() and name.isdecimal() and int(name) < machine.network.nodes:
+    if is_digits(name) and int(name) < machine.network.nodes:
         return int(name)
     return None
 

@@ -28,7 +28,7 @@ MOST_NODES = 32
 """DGX-1 nodes in a ring."""
 CARDS = (0, 2, 4, 6)
 """Chips of a DGX-1, in SCCL's numbers, that a network card of each of its pairs stands beside."""
-_DGX1 = re.compile(r"(?:(\d{1,4})x)?dgx-?1(?:x(\d{1,4})|:nodes=(\d{1,4}))?")
+_DGX1 = re.compile(r"(?:([0-9]{1,4})x)?dgx-?1(?:x([0-9]{1,4})|:nodes=([0-9]{1,4}))?")
 _HALF_TURNS = ((2, 3, 0, 1, 6, 7, 4, 5), (4, 5, 6, 7, 0, 1, 2, 3))
 """Generate the automorphisms of the DGX-1, in SCCL's numbers; all but the identity move all."""
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from planner.base.errors import InputError
 from planner.base.messages import shown
+from planner.base.numerals import is_digits
 from planner.collectives.machines.machine import Machine
 from solvers.collectives.problem import Network
 from solvers.collectives.schedule import Schedule, Send
@@ -41,7 +42,7 @@ def parse_order(text: str, nodes: int) -> tuple[int, ...]:
         InputError: It is no permutation of 0 .. nodes - 1; one line per fault.
     """
     words = [word for word in _SEPARATE.split(text.strip(" []()")) if word]
-    odd = [word for word in words if not (word.isdecimal() and word.isascii() and len(word) < 7)]
+    odd = [word for word in words if not (is_digits(word) and len(word) < 7)]
     if odd:
         raise InputError(f"ranks: {shown(odd[0])} is not the number of a GPU, 0 to {nodes - 1}")
     order = tuple(map(int, words))

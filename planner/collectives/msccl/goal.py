@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from frozen_records import dataclass
+from planner.base.numerals import is_digits
 from planner.collectives.msccl.program import COLLECTIVES, Place, Program
 
 _NAMES = {xml: name for name, xml in COLLECTIVES.items() if xml != "custom"}
@@ -93,5 +94,5 @@ def wanted_of(program: Program) -> Wanted:
         members=program.members,
         each=program.chunks_per_loop // (1 if whole else program.members),
         in_place=program.in_place,
-        root=int(root) if root.isdecimal() and int(root) < program.members else None,
+        root=int(root) if is_digits(root) and int(root) < program.members else None,
     )

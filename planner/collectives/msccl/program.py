@@ -19,6 +19,7 @@ from xml.sax.saxutils import quoteattr
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown
+from planner.base.numerals import is_digits
 
 NAME_CHARACTERS = 63
 PROTOCOLS = ("Simple", "LL", "LL128")
@@ -285,7 +286,7 @@ def _number(
     if default is not None and name not in element.attrib:
         return default
     text = _text(element, name, where).strip()
-    if len(text) > 18 or not text.removeprefix("-").isdecimal() or not text.isascii():
+    if len(text) > 18 or not is_digits(text.removeprefix("-")):
         raise _MistakeError(f"{where}: {name}: {shown(text)} is not a whole number")
     if int(text) < least:
         raise _MistakeError(f"{where}: {name}: {text} must be at least {least}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 from planner.collectives.msccl.goal import Wanted, wanted_of
 from planner.collectives.msccl.program import Program
 from planner.collectives.msccl.run import Run, Transfer, run
@@ -136,7 +137,7 @@ def _chunk(wanted: Wanted, one: Transfer, *, local: bool) -> int | None:
 def _noted(program: Program) -> tuple[int, ...]:
     """The rounds that the file says its steps have; none where it does not."""
     words = program.notes.get("rounds", "").split()
-    told = all(len(w) < 7 and w.isdecimal() and w.isascii() and int(w) for w in words)
+    told = all(len(w) < 7 and is_digits(w) and int(w) for w in words)
     return tuple(map(int, words)) if told else ()
 
 

@@ -12,6 +12,7 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown
+from planner.base.numerals import number_of
 from planner.base.progress import NotedProgress
 from planner.base.units import plain
 from planner.collectives.machines.degraded import degraded, fail, pair_of
@@ -161,7 +162,7 @@ def _slowed(text: str, machine: Machine) -> tuple[tuple[int, int], float]:
         raise InputError(f"degrade: {shown(text)}: write it like 0-2=0.25")
     number = share.strip().removesuffix("%")
     try:
-        left = float(number) / (100.0 if share.strip().endswith("%") else 1.0)
+        left = number_of(number) / (100.0 if share.strip().endswith("%") else 1.0)
     except ValueError:
         left = -1.0
     if not 0.0 <= left <= 1.0:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 
 NAME = "et_def.proto"
-_WORDS = re.compile(r"[A-Za-z_][\w.]*|\d+|[{}=;]|\"[^\"]*\"")
+_WORDS = re.compile(r"[A-Za-z_][\w.]*|[0-9]+|[{}=;]|\"[^\"]*\"")
 _COMMENT = re.compile(r"//[^\n]*")
 _SCALARS = (
     "double", "float", "int64", "uint64", "int32", "fixed64", "fixed32", "bool", "string", "bytes",

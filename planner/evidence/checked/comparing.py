@@ -11,6 +11,7 @@ import numpy as np
 
 from hardware_db import load_calibration
 from planner.base.errors import InputError
+from planner.base.files import path_as_text
 from planner.base.messages import one_line
 from planner.base.units import plural
 from planner.cost.context import CostModel
@@ -25,6 +26,7 @@ from planner.evidence.checked.answer import (
     StepsRead,
 )
 from planner.evidence.checked.causes import suspects_of
+from planner.evidence.checked.identity import run_key
 from planner.evidence.checked.others import look_alikes
 from planner.evidence.checked.row import lacking, row_of
 from planner.evidence.training_logs.log import LoggedStep, TrainingLog
@@ -56,11 +58,12 @@ def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int =
         InputError: The log has no step or is of another run, or the times of the plan are bounds.
     """
     cost = resolved.cost
-    label, key = one_line(str(file)), file.stem
+    label, name = one_line(str(file)), path_as_text(file.stem)
     if label == "-":
-        label, key = "standard input", "log"
+        label, name = "standard input", "log"
     plan = under_limit(plan, cost.clock_limit)
-    framework, log = read_log(whole_lines(text), label)
+    text = whole_lines(text)
+    framework, log = read_log(text, label)
     if cost.job.reference and READERS[framework].samples:
         log = log.in_sequences(_PER_PAIR)
     steps = _steps_of(log, cost, plan, label, most)
@@ -75,6 +78,7 @@ def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int =
     read = _read(log, steps, seconds)
     status = DIVERGED if read.bad else INSIDE if all(q.inside for q in quantities) else OUTSIDE
     time, run = quantities[0], planned_run("job", cost, plan)
+    key = run_key(name, text)
     row = row_of(key, resolved.request, run, time.measured, log.memory_bytes)
     off = () if time.inside else suspects_of(run, load_calibration(), time.ratio)
     agree = status != INSIDE and not all(q.inside for q in quantities)

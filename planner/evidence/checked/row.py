@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from models_db import Model
 from planner.base.errors import InputError
-from planner.base.files import read_text
-from planner.base.messages import one_line
 from planner.base.units import GIB
 from planner.base.version import __version__
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
 from planner.evidence.calibration.launches.measured import planned_run
-from planner.evidence.csvfile import Line, read
+from planner.evidence.csvfile import Line
 from planner.evidence.own_columns import RUNS
 from planner.evidence.runs.checking import known_model
 from planner.evidence.runs.reading import reading_of
@@ -137,29 +132,3 @@ def lacking(row: Mapping[str, str], cost: CostModel, plan: Plan) -> tuple[str, .
     if abs(read_back / own - 1) > _DIFFERENT:
         lines.append(f"the step is predicted as {read_back:.4g} s from the row, not {own:.4g} s")
     return tuple(lines)
-
-
-def file_with(path: Path, row: Mapping[str, str]) -> str:
-    """The text of a file of runs with a row added; one of the same id goes, all else stays.
-
-    Raises:
-        InputError: The file is there and is no such file.
-    """
-    if not path.exists():
-        return _csv(RUNS.columns) + _csv(row.values())
-    columns, rows = read(path)
-    if columns != list(RUNS.columns):
-        raise InputError(
-            f"output: {one_line(str(path))} is there and has other columns than planner check "
-            "writes; name another file"
-        )
-    old = {line.number for line in rows if line.cells.get("id") == row["id"]}
-    lines = enumerate(read_text(path).splitlines(), 1)
-    kept = "".join(f"{line}\n" for number, line in lines if number not in old)
-    return kept + _csv(row.values())
-
-
-def _csv(cells: Iterable[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()

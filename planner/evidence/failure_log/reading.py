@@ -20,6 +20,7 @@ from pathlib import Path
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import one_line, shown
+from planner.base.numerals import is_digits, number_of
 from planner.base.units import HOUR_S
 from planner.evidence.csvfile import Line, missing_columns, read, unused_columns
 
@@ -83,7 +84,7 @@ def _stretch(line: Line) -> Stretch:
     if not seconds > 0.0:
         raise InputError(f"end: {shown(cells['end'])} is not after {shown(cells['start'])}")
     chips = cells["chips"].replace(",", "")
-    if not chips.isdecimal() or not 1 <= int(chips[:_DIGITS]) <= _MOST_CHIPS:
+    if not is_digits(chips) or not 1 <= int(chips[:_DIGITS]) <= _MOST_CHIPS:
         raise InputError(f"chips: {shown(cells['chips'])} is not a whole number from 1 up")
     cause = cells["cause"].lower()
     return Stretch(
@@ -105,7 +106,7 @@ def _between(start: str, end: str) -> float:
 
 def _time(column: str, text: str) -> datetime | float:
     try:
-        hours = float(text)
+        hours = number_of(text)
     except ValueError:
         try:
             return datetime.fromisoformat(text)

@@ -26,8 +26,8 @@ from planner.cost.energy.clock import LEAST_CAP_SHARE, clock_at
 from planner.evidence.csvfile import published
 from planner.evidence.power.power import ErrorSummary, having
 
-_LIMITED = re.compile(r"\d+ (.+), power limit (\d+) W")
-_TIMED = re.compile(r"(.+): one (?:epoch|step) in ([\d.]+) s")
+_LIMITED = re.compile(r"[0-9]+ (.+), power limit ([0-9]+) W")
+_TIMED = re.compile(r"(.+): one (?:epoch|step) in ([0-9.]+) s")
 MEAN = "mean of jobs"
 _SHARES = np.linspace(0, 1, 101)
 _DRAWS = np.linspace(0.7, 1.6, 91)  # over the highest limit

@@ -28,8 +28,8 @@ FULL_CLOCK_MHZ = 1597.0
 """Clock of V100 by default: a run locked there draws what unlocked runs draw."""
 A100_CLOCK_HZ = 1.29e9
 """Clock at which A100 meets its rated power with such loads: what its record calls full."""
-_LOCKED = re.compile(r"locked at (\d+) MHz")
-_NAMED = re.compile(r"_(\d{3,4})_(?:retry_)?20\d{6}")  # in the path of a log
+_LOCKED = re.compile(r"locked at ([0-9]+) MHz")
+_NAMED = re.compile(r"_([0-9]{3,4})_(?:retry_)?20[0-9]{6}")  # in the path of a log
 _PLAN = ("model_name", "n_chips", "tp", "pp", "dp", "global_batch_seqs", "inter_node_net")
 _FEWEST = 2
 

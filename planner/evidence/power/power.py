@@ -40,7 +40,7 @@ Row = TypeVar("Row")
 LIMIT_REACHED = 0.99
 """Share of its power limit that a chip draws whose kernels ask for more: 0.990 to 0.994 at six
 limits, fitted to five jobs on A100 (Perseus artifact, rows of `energy` in this package)."""
-_KERNELS = re.compile(r"kernels of forward and backward passes run ([\d.]+) of the step")
+_KERNELS = re.compile(r"kernels of forward and backward passes run ([0-9.]+) of the step")
 _BOUNDARIES = ("chip", "node")  # those that the phase model knows
 _MOST_POWER = 1.5  # times the rated power: more is another unit, or a whole node
 

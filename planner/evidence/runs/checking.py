@@ -14,6 +14,7 @@ from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.files import names_a_file
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
+from planner.base.numerals import number_of
 from planner.base.units import show_percent
 from planner.base.vocabulary import BOUNDARIES, COOLINGS
 from planner.evidence.runs.models import OF_EXPERTS, said_of_architecture
@@ -186,7 +187,7 @@ def _architecture_fault(cells: Mapping[str, str]) -> str:
 def as_number(text: str) -> float | None:
     """The number in a cell, None where it is none."""
     try:
-        return float(text)
+        return number_of(text)
     except ValueError:
         return None
 

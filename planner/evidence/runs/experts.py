@@ -28,13 +28,13 @@ _SAYS: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"cuda-graph\S*[ =]moe_router", {"graphs": ("router",)}),
     (r"cuda-graph\S*[ =]full_iteration", {"graphs": ("attention", "router", "experts")}),
     (r"force-load-balancing|fake_balanced_gate", {"balance": "forced"}),
-    (r"capacity(-factor)?[ =]1(\.0)?(?![.\d])", {"balance": "capacity"}),
+    (r"capacity(-factor)?[ =]1(\.0)?(?![.0-9])", {"balance": "capacity"}),
     (r"cutedsl_fused_grouped_mlp(?!=False)", {"kernels": "fused"}),
     (r"cutedsl_fused_grouped_mlp=False", {"kernels": "grouped"}),
 )
 """Patterns of flags (any case, later ones over earlier) and what they say."""
 _PADDED = (
-    r"(?m)^(?>.*?capacity(?:-factor)?[ =](\d+(?:\.\d*)?))"
+    r"(?m)^(?>.*?capacity(?:-factor)?[ =]([0-9]+(?:\.[0-9]*)?))"
     r".*(?:pad-expert-input|padded)-to-capacity"
 )
 _FUSED_PERMUTATION = r"moe[-_]permute[-_]fusion"

@@ -19,6 +19,7 @@ from models_db import (
     list_models,
     load_model,
 )
+from planner.base.numerals import is_digits
 from planner.evidence.csvfile import whole_in
 from planner.evidence.runs.profiles import Profile
 
@@ -78,7 +79,7 @@ def said_of_architecture(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for part in filter(None, (part.strip() for part in text.split(";"))):
         name, _, number = part.partition("=")
-        if name not in SAID or not (number.isdecimal() and 0 < int(number) <= _LARGEST):
+        if name not in SAID or not (is_digits(number) and 0 < int(number) <= _LARGEST):
             raise ValueError(
                 f"{part!r} is not NAME=NUMBER with a whole number from 1 to {_LARGEST:,} and one "
                 f"of the names {', '.join(SAID)}"

@@ -27,16 +27,16 @@ _LINK_GB_PER_S = {"EDR": 100, "HDR": 200, "HDR100": 100, "HDR200": 200, "NDR": 4
 """Gb/s of one port, InfiniBand Trade Association, InfiniBand roadmap."""
 _KINDS = re.compile(
     r"infini|ethernet|\bGbE\b|gigabit|roce|\befa\b|\bdcn\b|omni-?path|slingshot|tcpx|rdma|"
-    r"\b[EHNX]DR\d*\b|connectx|bluefield",
+    r"\b[EHNX]DR[0-9]*\b|connectx|bluefield",
     re.IGNORECASE,
 )
-_RATE = r"(?<![\d.])(\d+(?:\.\d+)?) ?([GT])(b/s|bps|bit/s|B/s)"
+_RATE = r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?) ?([GT])(b/s|bps|bit/s|B/s)"
 _CHIP = re.compile(rf"{_RATE} ?(?:per|/) ?(?:GPU|chip|accelerator)", re.IGNORECASE)
-_LINKS = re.compile(r"(?<![\w.])(\d+) ?x ?[^,;+(]*?\b([EHNX]DR\d*)\b", re.IGNORECASE)
-_PORTS = re.compile(rf"(?<![\w.])(\d+) ?x ?[^,;+(]*?{_RATE}", re.IGNORECASE)
+_LINKS = re.compile(r"(?<![\w.])([0-9]+) ?x ?[^,;+(]*?\b([EHNX]DR[0-9]*)\b", re.IGNORECASE)
+_PORTS = re.compile(rf"(?<![\w.])([0-9]+) ?x ?[^,;+(]*?{_RATE}", re.IGNORECASE)
 _NODE = re.compile(rf"{_RATE} ?(?:per|/) ?(?:node|host|server)", re.IGNORECASE)
-_PLAIN = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([GT])(bps)\b", re.IGNORECASE)
-_SOME_RATE = re.compile(r"\d ?[GT](b|B|$|[^a-zA-Z])")
+_PLAIN = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?) ?([GT])(bps)\b", re.IGNORECASE)
+_SOME_RATE = re.compile(r"[0-9] ?[GT](b|B|$|[^a-zA-Z])")
 _COMPUTE = re.compile(r"^.*compute:", re.IGNORECASE | re.MULTILINE)
 SHARED = {"efa": r"\befa\b", "tcpx": r"\btcpx\b"}
 """Networks between nodes that jobs share with others, as constants of NCCL call them, and words."""

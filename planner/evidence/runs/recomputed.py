@@ -17,10 +17,10 @@ from planner.plan.recomputations import modules_of, modules_words
 from planner.plan.recomputations import recomputation as in_order
 
 _COUNTED = (
-    r"num-ckpt-layers=(\d+)|recompute-method block --recompute-num-layers (\d+)"
-    r"|full recompute of (\d+) layers|(?<!\d)(\d+) of \d+ layers checkpointed"
+    r"num-ckpt-layers=([0-9]+)|recompute-method block --recompute-num-layers ([0-9]+)"
+    r"|full recompute of ([0-9]+) layers|(?<![0-9])([0-9]+) of [0-9]+ layers checkpointed"
 )
-_EVERY = r"selective every (\d)\w\w layer"
+_EVERY = r"selective every ([0-9])\w\w layer"
 """How flags and notes count layers that are recomputed in full."""
 _LISTED = r"recompute(?:-modules)? ([a-z_]+(?: [a-z_]+)*)"
 """Modules as Megatron-LM is told them, and as publications list them."""

@@ -253,7 +253,7 @@ def _replicas(row: Mapping[str, str], data: int, inner: int) -> int:
         inner: Chips of a data rank that stand beside one another in a node.
     """
     printed = row.get("sharding_as_printed", "")
-    if said := re.search(r"FSDP over \d+ .*DP over (\d+)", printed):
+    if said := re.search(r"FSDP over [0-9]+ .*DP over ([0-9]+)", printed):
         return math.gcd(int(said[1]), data)
     node = whole_in(row, "chips_per_node", 1)
     if "HSDP" in printed and inner < node:

@@ -22,18 +22,18 @@ from planner.base.units import GIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _RATE = re.compile(
-    rf"global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=({NUMBER}), "
-    r"MemAllocated=\S+GB, MaxMemAllocated=(\d+(?:\.\d*)?)GB"
+    rf"global_step=([0-9]+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=({NUMBER}), "
+    r"MemAllocated=\S+GB, MaxMemAllocated=([0-9]+(?:\.[0-9]*)?)GB"
 )
 _PIPELINE = re.compile(
-    rf"^(?>.*?steps: (\d+) loss: ({NUMBER}) ).*?iter time \(s\): ({NUMBER}) samples/sec: "
+    rf"^(?>.*?steps: ([0-9]+) loss: ({NUMBER}) ).*?iter time \(s\): ({NUMBER}) samples/sec: "
 )
 _STATED = {
-    "sequences": re.compile(r"\s train_batch_size \.+ (\d+)\b"),
-    "micro_batch": re.compile(r"\s train_micro_batch_size_per_gpu \.* *(\d+)\b"),
+    "sequences": re.compile(r"\s train_batch_size \.+ ([0-9]+)\b"),
+    "micro_batch": re.compile(r"\s train_micro_batch_size_per_gpu \.* *([0-9]+)\b"),
 }
 _OVERFLOW = re.compile(r"\[deepspeed\] OVERFLOW!(?: Rank 0)? Skipping step\.")
-_SCALE = re.compile(r"reducing to (\d+(?:\.\d*)?)")
+_SCALE = re.compile(r"reducing to ([0-9]+(?:\.[0-9]*)?)")
 
 
 def parse_deepspeed(text: str, label: str) -> TrainingLog:

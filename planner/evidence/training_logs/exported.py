@@ -16,8 +16,8 @@ from planner.base.units import GIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
-    r"step (\d+): loss (-?\d+\.\d+|nan|-?inf), (" + NUMBER + r") s, (\d+\.\d+) GiB, "
-    r"(\d+) sequences of (\d+) tokens"
+    r"step ([0-9]+): loss (-?[0-9]+\.[0-9]+|nan|-?inf), (" + NUMBER + r") s, ([0-9]+\.[0-9]+) GiB, "
+    r"([0-9]+) sequences of ([0-9]+) tokens"
 )
 
 

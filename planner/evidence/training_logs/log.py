@@ -11,11 +11,12 @@ from statistics import median
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.numerals import number_of
 from planner.base.units import plural
 
 WARM_UP = 5
 """Steps at the beginning that do not count: compilation, autotuning, first collectives."""
-NUMBER = r"(?:-?\d+(?:\.\d*)?(?:e[+-]?\d+)?|nan|-?inf)"
+NUMBER = r"(?:-?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|nan|-?inf)"
 """A printed number; those that are no time of a step are told from lines that are of none."""
 _LEAST, _MOST = 1e-9, 1e9
 """Seconds of a step, or tokens or sequences per second, that can be meant."""
@@ -29,7 +30,7 @@ _COMPRESSED = {
 """The first bytes of compressed files: of which kind, and what unpacks them."""
 _HEAD = 4096
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_ENDLESS = re.compile(r"\d(?:,?\d){639}")
+_ENDLESS = re.compile(r"[0-9](?:,?[0-9]){639}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +217,7 @@ class Reading:
         """Notes a number of the run; text that is none is left out."""
         digits = text.replace(",", "").strip()
         try:
-            self.stated[name] = float(digits)
+            self.stated[name] = number_of(digits)
         except ValueError:
             return
 

@@ -23,13 +23,14 @@ from planner.base.units import GIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
-    rf"^(?>.*?completed step: (\d+), seconds: ({NUMBER}), ).*?\bloss: (-?\d+\.\d+|nan|-?inf)\b"
+    rf"^(?>.*?completed step: ([0-9]+), seconds: ({NUMBER}), )"
+    r".*?\bloss: (-?[0-9]+\.[0-9]+|nan|-?inf)\b"
 )
-_MEMORY = re.compile(r"Total estimated memory size: (\d+(?:\.\d*)?) GB,")
+_MEMORY = re.compile(r"Total estimated memory size: ([0-9]+(?:\.[0-9]*)?) GB,")
 _STATED = {
-    "chips": re.compile(r"Num_devices: (\d+), shape"),
-    "sequences": re.compile(r"Config param global_batch_size_to_train_on: (\d+)\b"),
-    "seq_len": re.compile(r"Config param max_target_length: (\d+)\b"),
+    "chips": re.compile(r"Num_devices: ([0-9]+), shape"),
+    "sequences": re.compile(r"Config param global_batch_size_to_train_on: ([0-9]+)\b"),
+    "seq_len": re.compile(r"Config param max_target_length: ([0-9]+)\b"),
 }
 
 

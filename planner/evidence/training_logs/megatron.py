@@ -28,24 +28,24 @@ from planner.base.units import MIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
-    r"^(?>.*?iteration\s+(\d+)/\s*\d+ \|)"  # the first: no other has more behind it
+    r"^(?>.*?iteration\s+([0-9]+)/\s*[0-9]+ \|)"  # the first: no other has more behind it
     rf".*?elapsed time per iteration \(ms\): ({NUMBER}) \|"
 )
-_SKIPPED = re.compile(r"number of skipped iterations:\s+(\d+)")
-_NAN = re.compile(r"number of nan iterations:\s+(\d+)")
-_BATCH = re.compile(r"global batch size:\s+(\d+) \|")
-_SCALE = re.compile(r"loss scale: (\d+(?:\.\d*)?) \|")
-_LOSS = re.compile(r"lm loss: ([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|nan|-?inf) \|")
-_MEMORY = re.compile(r"^(?>.*?memory \(MB\) \|).*?max allocated: (\d+(?:\.\d*)?)")
+_SKIPPED = re.compile(r"number of skipped iterations:\s+([0-9]+)")
+_NAN = re.compile(r"number of nan iterations:\s+([0-9]+)")
+_BATCH = re.compile(r"global batch size:\s+([0-9]+) \|")
+_SCALE = re.compile(r"loss scale: ([0-9]+(?:\.[0-9]*)?) \|")
+_LOSS = re.compile(r"lm loss: ([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|nan|-?inf) \|")
+_MEMORY = re.compile(r"^(?>.*?memory \(MB\) \|).*?max allocated: ([0-9]+(?:\.[0-9]*)?)")
 _BEGINS = "[before the start of training step] datetime:"
 _STATED = {
-    "chips": re.compile(r"using world size: (\d+),"),
-    "cp": re.compile(r", context-parallel size: (\d+),"),
-    "tp": re.compile(r"tensor-model-parallel size: (\d+),"),
-    "pp": re.compile(r"pipeline-model-parallel size: (\d+)\b"),
-    "ep": re.compile(r"^\s*expert_model_parallel_size \.+ (\d+)\b"),
-    "seq_len": re.compile(r"^\s*seq_length \.+ (\d+)\b"),
-    "micro_batch": re.compile(r"^\s*micro_batch_size \.+ (\d+)\b"),
+    "chips": re.compile(r"using world size: ([0-9]+),"),
+    "cp": re.compile(r", context-parallel size: ([0-9]+),"),
+    "tp": re.compile(r"tensor-model-parallel size: ([0-9]+),"),
+    "pp": re.compile(r"pipeline-model-parallel size: ([0-9]+)\b"),
+    "ep": re.compile(r"^\s*expert_model_parallel_size \.+ ([0-9]+)\b"),
+    "seq_len": re.compile(r"^\s*seq_length \.+ ([0-9]+)\b"),
+    "micro_batch": re.compile(r"^\s*micro_batch_size \.+ ([0-9]+)\b"),
 }
 
 

@@ -20,17 +20,17 @@ import re
 from planner.base.units import MIB
 from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
 
-_NUMBER = r"(-?\d+(?:\.\d*)?(?:e[+-]\d+)?|nan|-?inf)([KMBTPE]?)"
+_NUMBER = r"(-?[0-9]+(?:\.[0-9]*)?(?:e[+-][0-9]+)?|nan|-?inf)([KMBTPE]?)"
 _STEP = re.compile(
-    rf"^(?>.*?iteration: (\d+) / \d+ \|)(?>.*?time_per_iteration_ms: {_NUMBER} \|)"
+    rf"^(?>.*?iteration: ([0-9]+) / [0-9]+ \|)(?>.*?time_per_iteration_ms: {_NUMBER} \|)"
     rf".*?lm_loss: {_NUMBER} \|"
 )
 _RATES = re.compile(rf"tokens_per_sec: {_NUMBER} \| tokens_per_sec_per_gpu: {_NUMBER} \|")
 _BEGINS = re.compile(
-    r"mbs: (?P<micro_batch>\d+) \| grad_accum: \d+ \| cp: (?P<cp>\d+) \| "
-    r"sequence_length: (?P<seq_len>\d+) \| global_batch_size: (?P<sequences>\d+) \|"
+    r"mbs: (?P<micro_batch>[0-9]+) \| grad_accum: [0-9]+ \| cp: (?P<cp>[0-9]+) \| "
+    r"sequence_length: (?P<seq_len>[0-9]+) \| global_batch_size: (?P<sequences>[0-9]+) \|"
 )
-_MEMORY = re.compile(r"Peak allocated (\d+(?:\.\d*)?)MiB\.")
+_MEMORY = re.compile(r"Peak allocated ([0-9]+(?:\.[0-9]*)?)MiB\.")
 _SIZES = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 
 

@@ -25,20 +25,20 @@ from planner.base.units import GIB
 from planner.evidence.training_logs.log import Reading, TrainingLog, number, plain_lines
 
 _STEP = re.compile(
-    r"^(?>.*?(?<!validate )step:\s+(\d+)\s+loss:\s*(-?\d+(?:\.\d*)?|nan|-?inf)\b)"
-    r"(?>.*?memory:\s*(\d+(?:\.\d*)?)GiB\([^()]*\))\s+"
-    r"tps:\s+(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|nan|-?inf)"
+    r"^(?>.*?(?<!validate )step:\s+([0-9]+)\s+loss:\s*(-?[0-9]+(?:\.[0-9]*)?|nan|-?inf)\b)"
+    r"(?>.*?memory:\s*([0-9]+(?:\.[0-9]*)?)GiB\([^()]*\))\s+"
+    r"tps:\s+(-?[0-9][0-9,]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?|nan|-?inf)"
 )
-_BEGINS = re.compile(r"Training starts at step (\d+)")
+_BEGINS = re.compile(r"Training starts at step ([0-9]+)")
 _MESH = re.compile(
-    r"Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), "
-    r"cp=(\d+), tp=(\d+), ep=(\d+)"
+    r"Building device mesh with parallelism: pp=([0-9]+), dp_replicate=([0-9]+), "
+    r"dp_shard=([0-9]+), cp=([0-9]+), tp=([0-9]+), ep=([0-9]+)"
 )
 _STARTS = r"^(?>.*?Trainer is initialized with )"
 _TRAINER = {
-    "sequences": re.compile(rf"{_STARTS}.*?global batch size (\d+),"),
-    "seq_len": re.compile(rf"{_STARTS}.*?sequence length (\d+),"),
-    "tokens": re.compile(rf"{_STARTS}.*?, (\d+) tokens per train step"),
+    "sequences": re.compile(rf"{_STARTS}.*?global batch size ([0-9]+),"),
+    "seq_len": re.compile(rf"{_STARTS}.*?sequence length ([0-9]+),"),
+    "tokens": re.compile(rf"{_STARTS}.*?, ([0-9]+) tokens per train step"),
 }
 
 

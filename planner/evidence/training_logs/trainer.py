@@ -25,15 +25,15 @@ from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
 
 _WARM_UP = 20
 _BAR = re.compile(
-    r"^\s*\d+%\|[^|]*\| (\d+)/(\d+) \[[\d:]+<[\d:?]+(?: days[\d:, ]*)?,\s*"
-    r"(\d+(?:\.\d*)?)(s/it|it/s)"
+    r"^\s*[0-9]+%\|[^|]*\| ([0-9]+)/([0-9]+) \[[0-9:]+<[0-9:?]+(?: days[0-9:, ]*)?,\s*"
+    r"([0-9]+(?:\.[0-9]*)?)(s/it|it/s)"
 )
-_LOSS = re.compile(r"\{'loss': '?(-?\d+(?:\.\d*)?(?:e[+-]?\d+)?|nan|-?inf)\b")
-_TOTAL = re.compile(r"Total optimization steps = ([\d,]+)")
+_LOSS = re.compile(r"\{'loss': '?(-?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|nan|-?inf)\b")
+_TOTAL = re.compile(r"Total optimization steps = ([0-9,]+)")
 _BEGINS = "***** Running training *****"
 _STATED = {
-    "micro_batch": re.compile(r"Instantaneous batch size per device = ([\d,]+)"),
-    "sequences": re.compile(r"Total train batch size \(w\. parallel[^()]*\) = ([\d,]+)"),
+    "micro_batch": re.compile(r"Instantaneous batch size per device = ([0-9,]+)"),
+    "sequences": re.compile(r"Total train batch size \(w\. parallel[^()]*\) = ([0-9,]+)"),
 }
 
 

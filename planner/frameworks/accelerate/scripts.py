@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.launchers import chips_started
 from planner.frameworks.reading.shell.run import Shell
 
@@ -58,7 +59,7 @@ def _asked(words: list[str], name: str, chips: int | None) -> str:
     rank = _value(words, _ADAPTERS[1:]) if job == "lora" else ""
     numbers = [_value(words, one) or default for one, default in ((_ROWS, ""), (_STEPS, "1"))]
     batch = ""
-    if chips and all(text.isdecimal() and len(text) < 9 for text in (*numbers, length)):
+    if chips and all(is_digits(text) and len(text) < 9 for text in (*numbers, length)):
         batch = str(int(numbers[0]) * int(numbers[1]) * chips * int(length))
     found = {
         "model": model,

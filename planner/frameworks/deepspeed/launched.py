@@ -14,6 +14,7 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.jsonfile import json_object
+from planner.base.numerals import is_digits
 from planner.frameworks.hugging_face.trainer import adapters_of, options_of
 from planner.frameworks.reading.imported import Noted
 from planner.frameworks.reading.launchers import chips_started, started
@@ -189,5 +190,5 @@ def _value(words: list[str], options: tuple[str, ...]) -> str:
 
 
 def _whole(text: str) -> int | None:
-    good = text.isascii() and text.isdecimal() and len(text) < 10
+    good = is_digits(text) and len(text) < 10
     return (int(text) or None) if good else None

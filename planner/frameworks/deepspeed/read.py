@@ -13,6 +13,7 @@ from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.jsonfile import json_object
 from planner.base.messages import shown
+from planner.base.numerals import is_digits
 from planner.frameworks.deepspeed.effects import COUNTED, add_effects
 from planner.frameworks.deepspeed.launched import Started
 from planner.frameworks.deepspeed.names import NUMBERS, OBJECTS, SECTIONS, reasons_by_name
@@ -127,7 +128,7 @@ def _check_kinds(launch: LaunchSettings, data: Mapping[str, Any]) -> None:
         section, _, own = name.rpartition(".")
         inside = data.get(section) if section else data
         value = inside.get(own) if isinstance(inside, dict) else None
-        if isinstance(value, str) and value.strip().isdecimal():
+        if isinstance(value, str) and is_digits(value.strip()):
             number = value.strip()[:_LONGEST]
             what = f"{shown(value)} in quotes is text to DeepSpeed, which calculates with it"
             launch.wrong(name, f"{what}; write {number}")

@@ -36,7 +36,7 @@ _USUAL = ("q", "v")  # of PEFT, for Llama, Mistral, Qwen and Gemma
 
 
 _FORMATS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
-_NUMBER = re.compile(r"-?[\d.][\d.e+-]*")
+_NUMBER = re.compile(r"-?[0-9.][0-9.e+-]*")
 
 
 def options_of(words: list[str]) -> dict[str, tuple[str, ...]]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from frozen_records import dataclass
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.texts import looks_like_shell
 
 _DEEPEST = 4  # variables that take their value from one another
@@ -213,7 +214,7 @@ def _in_python(text: str, setting: Setting, anchors: tuple[str, ...]) -> str | N
     value = "None" if setting.value is None else setting.value
     if setting.switch:
         value = str(setting.value is not None)
-    elif not value.isdecimal() and value != "None":
+    elif not is_digits(value) and value != "None":
         value = f'"{value}"'
     for name in setting.names:
         pattern = re.compile(

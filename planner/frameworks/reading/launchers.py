@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 from planner.frameworks.framework import Starter
 from planner.frameworks.reading.shell.run import Shell
 from planner.frameworks.reading.shell.slurm import chips_per_node, slurm_options, value_of
@@ -25,8 +26,8 @@ _COMMON = (
 )
 """Those of no framework: PyTorch's, Slurm's and MPI's."""
 _HOSTS = ("--hostfile", "-H")
-_SLOTS = re.compile(r"(?m)^[ \t]*[^#\s]\S*[ \t]+slots=(\d{1,6})")
-_IDS = re.compile(r"[^:@]+:((?:\d+,)*\d+)")
+_SLOTS = re.compile(r"(?m)^[ \t]*[^#\s]\S*[ \t]+slots=([0-9]{1,6})")
+_IDS = re.compile(r"[^:@]+:((?:[0-9]+,)*[0-9]+)")
 _LARGEST = 1 << 20
 
 
@@ -144,7 +145,7 @@ def _option(words: list[str], names: tuple[str, ...]) -> int | None:
         _, equals, value = word.partition("=")
         if _named(word) in names:
             value = value if equals else words[at + 1] if at + 1 < len(words) else ""
-            if value.isdecimal() and 0 < int(value[:9]) <= _LARGEST:
+            if is_digits(value) and 0 < int(value[:9]) <= _LARGEST:
                 return int(value[:9])
     return None
 

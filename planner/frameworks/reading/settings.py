@@ -12,6 +12,7 @@ from frozen_records import dataclass
 from models_db import Model
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, nearest, one_line, shown
+from planner.base.numerals import is_digits, number_of
 from planner.frameworks.reading.imported import Imported, Noted
 from planner.plan import OFFLOADS, Plan
 from planner.plan.choices import fixed_values
@@ -160,7 +161,7 @@ class LaunchSettings:
             self.taken.add(name)
             return default
         text = self.text(name)
-        if text.isascii() and text.isdecimal() and least <= int(text[:12]) <= LARGEST:
+        if is_digits(text) and least <= int(text[:12]) <= LARGEST:
             return int(text[:12])
         allowed = f"is not a whole number from {least} to {LARGEST:,}"
         self.wrong(name, f"{shown(text)} {allowed}{self._unclear(text)}")
@@ -183,7 +184,7 @@ class LaunchSettings:
         """The number that a setting says."""
         text = self.text(name, str(default))
         try:
-            value = float(text)
+            value = number_of(text)
         except ValueError:
             value = float("nan")
         if not 0.0 <= value <= 1.0:

@@ -10,7 +10,7 @@ from planner.base.errors import InputError
 
 _DEEPEST = 16
 _MOST = 16  # keys that come again
-_TWICE = re.compile(r"the key '(?P<key>[^']*)' occurs twice, first in line (?P<line>\d+)")
+_TWICE = re.compile(r"the key '(?P<key>[^']*)' occurs twice, first in line (?P<line>[0-9]+)")
 _SINGLE = re.compile(r"\s*[\w-]+:[ \t]+[^\s|>&\[{].*")
 
 

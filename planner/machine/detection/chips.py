@@ -93,7 +93,7 @@ def _holds(chip: Chip, memory_bytes: float | None) -> bool:
 
 def _printed_bytes(words: list[str]) -> float | None:
     """The capacity in a name, such as 80GB."""
-    found = (re.fullmatch(r"(\d{1,9})gb?", word) for word in words)
+    found = (re.fullmatch(r"([0-9]{1,9})gb?", word) for word in words)
     return next((float(size[1]) * 2**30 for size in found if size), None)
 
 

@@ -36,6 +36,7 @@ from planner.base.fields import refusal
 from planner.base.files import read_text, read_yaml_text, without_advice
 from planner.base.jsonfile import RefusedError, whole
 from planner.base.messages import LONGEST_NUMBER, Origin, mistakes, printable, shown
+from planner.base.numerals import is_digits
 from planner.network.topology.graphs import MOST_NODES, check_nodes
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def graph_label(graph: nx.Graph, path: Path) -> str:
 def _in_order(graph: nx.Graph) -> nx.Graph:
     """Nodes in the order of their numbers where all of them, or all chips, are numbered."""
     chips = [node for node, data in graph.nodes(data=True) if data.get("kind") != "switch"]
-    if not all(str(node).isdecimal() and len(str(node)) <= LONGEST_NUMBER for node in chips):
+    if not all(is_digits(str(node)) and len(str(node)) <= LONGEST_NUMBER for node in chips):
         return graph
     ordered = graph.__class__()
     ordered.graph.update(graph.graph)

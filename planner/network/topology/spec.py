@@ -61,10 +61,10 @@ def parse_topology(spec: str, chips: int | None = None) -> Topology:
 
 
 def _sized(name: str, text: str) -> Topology:
-    if re.fullmatch(r"\d{1,9}", text):
+    if re.fullmatch(r"[0-9]{1,9}", text):
         return fitted(name, int(text))
     if name in GRIDS:
-        if not re.fullmatch(r"\d{1,7}(x\d{1,7})+", text):
+        if not re.fullmatch(r"[0-9]{1,7}(x[0-9]{1,7})+", text):
             raise _malformed(name)
         return _grid(name, tuple(map(int, text.split("x"))))
     given = _given(name, text)
@@ -86,7 +86,7 @@ def _given(name: str, text: str) -> dict[str, int]:
     known = [_SHORT.get(word, word) for word in PARAMETERS[name]]
     found: dict[str, int] = {}
     for part in text.split(","):
-        match = re.fullmatch(r"\s*([a-z]+)\s*=\s*(\d{1,7})\s*", part)
+        match = re.fullmatch(r"\s*([a-z]+)\s*=\s*([0-9]{1,7})\s*", part)
         if match is None:
             raise _malformed(name)
         key, value = match[1], int(match[2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.files import read_bytes, read_text, read_yaml, without_advice
 from planner.base.messages import not_one_of, one_line, shown
+from planner.base.numerals import number_of
 from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.wiring import Wiring
 
@@ -144,24 +145,34 @@ def _checked(matrix: FloatArray, path: Path, wiring: Wiring) -> FloatArray:
 
 
 def _csv(path: Path, _: Wiring) -> FloatArray:
-    lines = enumerate(read_text(path).splitlines(), start=1)
+    text = read_text(path)
+    lines = enumerate(text.splitlines(), start=1)
     rows = {at: line.split(",") for at, line in lines if line.strip()}
     if len({len(row) for row in rows.values()}) != 1:
         raise InputError(f"traffic: {path}: the lines must have equally many numbers")
+    if not text.isascii() or "_" in text:  # numpy reads numbers that nobody means
+        _refuse_words(rows, path)
     try:
         return np.asarray(list(rows.values()), dtype=np.float64)
-    except ValueError as error:
-        words = ((at, word.strip()) for at, row in rows.items() for word in row)
-        at, word = next((at, word) for at, word in words if not _is_number(word))
-        shown_word = one_line(repr(word))[:_LONGEST]
-        raise InputError(
-            f"traffic: {path}: line {at}: {shown_word} is not a number of bytes"
-        ) from error
+    except ValueError:
+        _refuse_words(rows, path)
+        raise
+
+
+def _refuse_words(rows: Mapping[int, Sequence[str]], path: Path) -> None:
+    """Names the first cell that is no number."""
+    for at, row in rows.items():
+        for word in map(str.strip, row):
+            if not _is_number(word):
+                shown_word = one_line(repr(word))[:_LONGEST]
+                raise InputError(
+                    f"traffic: {path}: line {at}: {shown_word} is not a number of bytes"
+                )
 
 
 def _is_number(word: str) -> bool:
     try:
-        float(word)
+        number_of(word)
     except ValueError:
         return False
     return True

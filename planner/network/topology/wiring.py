@@ -12,6 +12,7 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown
+from planner.base.numerals import number_of
 from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.graphs import MOST_EDGES, check_nodes
 
@@ -164,7 +165,7 @@ def _figure(link: str, key: str, value: Any, problems: list[str]) -> float:
     if value is None:
         return float("nan")
     try:
-        number = float(value)
+        number = number_of(value)
     except OverflowError:  # a whole number; below, it is refused as too large
         number = sys.float_info.max if value > 0 else -sys.float_info.max
     except (TypeError, ValueError):

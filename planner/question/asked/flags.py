@@ -7,6 +7,7 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import shortened, shown, too_long
+from planner.base.numerals import number_of
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import Asked
 
@@ -120,6 +121,6 @@ def _number(text: str | None) -> float | str | None:
     if text is None or too_long(text):
         return text
     try:
-        return float(text)
+        return number_of(text)
     except ValueError:
         return text

@@ -11,7 +11,9 @@ from planner.base.errors import InputError
 from planner.base.fields import refusal
 from planner.base.messages import shown
 
-_FACTOR = re.compile(r"\s*(-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|-?\.\d+(?:[eE][+-]?\d+)?)\s*x\s*")
+_FACTOR = re.compile(
+    r"\s*(-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|-?\.[0-9]+(?:[eE][+-]?[0-9]+)?)\s*x\s*"
+)
 _PATTERN = r"^[^=\s]+=[^=]+$"
 
 

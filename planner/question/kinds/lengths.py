@@ -16,6 +16,7 @@ from typing import Any
 
 from planner.base.fields import plain, refusal
 from planner.base.messages import shown
+from planner.base.numerals import is_digits, number_of
 from planner.cost.job import LONGEST_SEQUENCE
 
 MEAN, SPREAD = "mean", "cv"
@@ -40,7 +41,7 @@ def read_lengths(value: Any) -> Any:
     if given.keys() & {MEAN, SPREAD}:
         return _moments(given)
     for name in given:
-        if not (name.isascii() and name.isdecimal() and 1 <= int(name[:12]) <= LONGEST_SEQUENCE):
+        if not (is_digits(name) and 1 <= int(name[:12]) <= LONGEST_SEQUENCE):
             raise refusal(f"{shown(name)} is not a length from 1 to {LONGEST_SEQUENCE:,}: {_FORMS}")
     return given
 
@@ -59,7 +60,7 @@ def _moments(given: dict[str, float]) -> dict[str, float]:
 def _number(name: Any, number: Any) -> float:
     """A share, a mean or a spread; only a spread may be 0."""
     try:
-        found = float(plain(number))
+        found = number_of(plain(number))
     except (TypeError, ValueError):
         found = math.nan
     least = 0.0 if name == SPREAD else math.ulp(0.0)

@@ -50,7 +50,8 @@ _CLUSTERS = {
 _SMALLER = {"a100": (r"40 ?g", "dgx-a100-40-hdr"), "v100": (r"32 ?g", "v100-32gb-edr")}
 _WORDS = re.compile(rf"(?<![a-z0-9])({'|'.join(_CLUSTERS)})(?![a-z0-9])|_({'|'.join(_CLUSTERS)})_")
 _REMARK = re.compile(
-    rf"(?<![\w.])(\d{{1,6}}) ?x? (?:\d+ ?GB )?(?:NVIDIA |AMD )?(?:{'|'.join(_CLUSTERS)}|GPUs)\b",
+    r"(?<![\w.])([0-9]{1,6}) ?x? (?:[0-9]+ ?GB )?(?:NVIDIA |AMD )?"
+    rf"(?:{'|'.join(_CLUSTERS)}|GPUs)\b",
     re.IGNORECASE,
 )
 _GPUS = re.compile(r"(?m)\bhardware\s?[:=]\s?[\"']?gpu\b")

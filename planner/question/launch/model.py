@@ -13,8 +13,8 @@ from planner.frameworks.reading.settings import ModelOf
 from planner.question.records import model_named
 
 _MOST = 6
-_RELEASE = re.compile(r"[-_]v\d+\.\d+$")
-_TUNED = re.compile(r"[-_](instruct|it|chat|base)([-_]\d{4})?$")
+_RELEASE = re.compile(r"[-_]v[0-9]+\.[0-9]+$")
+_TUNED = re.compile(r"[-_](instruct|it|chat|base)([-_][0-9]{4})?$")
 _SOFT = "vocab_size"  # often a padded one: it only tells models apart that agree otherwise
 
 

@@ -13,6 +13,7 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.files import read_bytes
 from planner.base.messages import Origin, not_one_of, shown
+from planner.base.numerals import is_digits
 from planner.base.units import plural
 from planner.cost.stages.layout import plan_chunks, stage_layers
 from planner.frameworks.framework import Framework
@@ -321,7 +322,7 @@ def _whole(name: str, given: Any) -> int | None:
     if given is None:
         return None
     text = str(given)
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= LARGEST):
+    if not (is_digits(text) and 1 <= int(text[:12]) <= LARGEST):
         raise InputError(f"{name}: {shown(given)} is not a whole number from 1 to {LARGEST:,}")
     return int(text[:12])
 
@@ -345,7 +346,7 @@ def _check_said(job: Mapping[str, Any], changes: Mapping[str, Any], name: str) -
 
 def _number(given: object) -> int | None:
     text = str(given)
-    return int(text[:18]) if text.isascii() and text.isdecimal() else None
+    return int(text[:18]) if is_digits(text) else None
 
 
 def with_rule(plan: Plan, model: Model, framework: str) -> Plan:

@@ -14,6 +14,7 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import Origin, not_one_of, shown
+from planner.base.numerals import is_digits
 from planner.base.vocabulary import LAYOUTS, MESH_AXES, SPLITS
 from planner.cost.stages.layout import stage_layers
 from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
@@ -380,6 +381,6 @@ def _value(name: str, text: str) -> int | str | bool:
         if text not in words[name]:
             raise InputError(f"resume-from: {name}: {not_one_of(text, words[name])}")
         return text == "true" if name == "sequence_parallel" else text
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= 2**24:
+    if not is_digits(text) or not 1 <= int(text[:9]) <= 2**24:
         raise InputError(f"resume-from: {name}={text} is no size of at least 1")
     return int(text)

@@ -43,7 +43,7 @@ def _drawn(shown: Shown) -> Picture:
     return replace(picture, charts=charts)
 
 
-_NUMBER = re.compile(r"^\d+\. ")
+_NUMBER = re.compile(r"^[0-9]+\. ")
 """What the title of a figure begins with; its label has the number too."""
 _DRAW: dict[type, Callable[[Any, Sequence[str]], Picture]] = {
     Pictured: feasible_picture,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isclose
 from typing import Any
 
+from planner.base.numerals import number_of
 from planner.report.drawing.chart import HATCHES, SHAPES, TONES, Axis, Key
 from planner.report.tables.sweep import column_words, value_words
 from planner.studies.sweep.columns import cell
@@ -31,7 +32,7 @@ def _ordered(groups: Sequence[str]) -> list[str]:
     """Groups that are numbers ascending, others as they come."""
     names = list(dict.fromkeys(groups))
     try:
-        return sorted(names, key=lambda name: float(name.split(" to ")[0].replace(",", "")))
+        return sorted(names, key=lambda name: number_of(name.split(" to ")[0].replace(",", "")))
     except ValueError:
         return names
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.base.numerals import is_digits
 from planner.report.drawing.chart import Axis, Chart, Key
 from planner.report.drawing.geometry.chart_frame import (
     LINE,
@@ -118,7 +119,7 @@ def grid(one: Chart, drawn: Frame) -> list[str]:
 
 def is_named(axis: Axis) -> bool:
     """Whether what is written at an axis are names, not values."""
-    named = any(not words[:1].isdecimal() for _, words in axis.ticks if words)
+    named = any(not is_digits(words[:1]) for _, words in axis.ticks if words)
     return named or axis.beside or (axis.downwards and bool(axis.ticks))
 
 

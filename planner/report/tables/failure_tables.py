@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from planner.base.numerals import is_digits
 from planner.base.units import plural, show_bytes
 from planner.evidence.validation.failures import FailuresTable, Flagged, OfModel, OfSize
 from planner.evidence.validation.memory import MemoryTable
@@ -132,6 +133,6 @@ def _by_size(models: Sequence[OfModel]) -> list[OfModel]:
 
     def key(row: OfModel) -> tuple[float, str]:
         number = row.model.removesuffix("B")
-        return (float(number) if number.replace(".", "", 1).isdecimal() else math.inf, row.model)
+        return (float(number) if is_digits(number.replace(".", "", 1)) else math.inf, row.model)
 
     return sorted(models, key=key)

@@ -35,7 +35,7 @@ SPENT = "time spent"
 _ASSUMED_LINES = 2
 GLUE = "\u00a0"
 """A blank at which no line ends."""
-_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGTmun]?(?:B|s|J|W|Wh))(?!\w))")
+_UNIT = re.compile(r"(?<=[0-9]) (?=(?:%|[kMGTmun]?(?:B|s|J|W|Wh))(?!\w))")
 _COUNTED = "nodes and fabric, not the facility (PUE 1)"
 
 

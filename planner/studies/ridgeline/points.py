@@ -12,6 +12,7 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import one_line, shown
+from planner.base.numerals import number_of
 from planner.evidence.csvfile import Line, missing_columns, read
 from planner.studies.ridgeline.plane import Counts
 
@@ -105,7 +106,7 @@ def _number(line: Line, column: str, where: str, faults: list[str]) -> float:
     """A number that is finite and not negative; else a fault, and 1 in its place."""
     text = line.cells[column]
     try:
-        value = float(text)
+        value = number_of(text)
     except ValueError:
         what = f"{shown(text)} is not a number" if text else "is empty"
         faults.append(f"{where}: {column}: {what}; write it like 1.2e9")

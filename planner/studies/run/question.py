@@ -15,6 +15,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import is_file
 from planner.base.messages import Origin, shown
+from planner.base.numerals import number_of
 from planner.base.units import (
     parse_bytes,
     parse_chance,
@@ -242,7 +243,7 @@ def _law(given: Any) -> Law:
 
 def _shape(text: str) -> float:
     try:
-        value = float(text)
+        value = number_of(text)
     except ValueError:
         value = 0.0
     if not 0.1 <= value <= 10.0:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from planner.base.errors import InputError
+from planner.base.locks import held_by
 from planner.base.printable import Shown
 from planner.question.provenance import stamped
 from planner.results.dataframes import dataframe
 from planner.studies.sweep import columns
-from planner.studies.sweep.places import held_by
 from planner.studies.sweep.question.conditions import condition_of
 from planner.studies.sweep.question.keys import answering_version
 from planner.studies.sweep.rows import Row

@@ -1,23 +1,24 @@
-"""Where a store may lie, and who holds it: file systems, the lock of a run, locks of others."""
+"""Where a store may lie, and that one run at a time holds it: file systems, locks of others."""
 
 from __future__ import annotations
 
-import json
 import os
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from planner.base.errors import InputError
 from planner.base.files import is_folder
+from planner.base.locks import holding as holding_file
 from planner.base.messages import one_line
+from planner.base.numerals import is_digits
 
 _MOUNTS = Path("/proc/self/mounts")
 _LOCKS = Path("/proc/locks")
-_TRIES, _LOOK_S = 5, 0.05
+_LOOKS_S = 0.25
+"""Who only looks holds a lock for a moment."""
+_ADVICE = "wait for its end, or watch it with planner sweep status"
 _NETWORK = frozenset(
     {
         "nfs", "nfs4", "cifs", "smbfs", "smb3", "9p", "afs", "ceph", "lustre", "gpfs", "beegfs",
@@ -76,72 +77,13 @@ def holding(path: Path) -> Iterator[None]:
         path: Of the store.
 
     Raises:
-        InputError: Another run holds it, or its folder cannot be written to.
+        InputError: Another run holds it, its folder cannot be written to, or nothing here has
+            locks, without which two runs could spoil it.
     """
-    lock = path.with_name(f"{path.name}.lock")
-    file = _locked(lock, path)
-    try:
+    with holding_file(path, _LOOKS_S, _ADVICE) as held:
+        if not held:
+            raise InputError(f"{one_line(str(path))}: no file can be locked here; name another")
         yield
-    finally:
-        with suppress(OSError):  # gone while it is held: nobody can hold the same file after us
-            lock.unlink()
-        file.close()
-
-
-def held_by(path: Path) -> str:
-    """`process 4711 on host node3`: the run that holds a store; empty: none."""
-    import fcntl  # noqa: PLC0415  (not on every system that reads stores)
-
-    try:
-        with path.with_name(f"{path.name}.lock").open(encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        with path.with_name(f"{path.name}.lock").open(encoding="utf-8") as file:
-            return _holder(file)
-    except OSError:
-        return ""
-    return ""
-
-
-def _locked(lock: Path, path: Path) -> IO[str]:
-    """The file of a lock, locked, with who holds it in it."""
-    import fcntl  # noqa: PLC0415  (not on every system that reads stores)
-
-    for left in reversed(range(_TRIES)):
-        try:
-            file = lock.open("a+", encoding="utf-8")
-        except OSError as error:
-            reason = (error.strerror or "?").lower()
-            raise InputError(f"{one_line(str(path))}: cannot be written ({reason})") from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = _holder(file)
-            file.close()
-            if left:  # who only looks holds it for a moment
-                time.sleep(_LOOK_S)
-                continue
-            raise InputError(
-                f"{one_line(str(path))}: another run holds it ({holder}); wait for its end, or "
-                "watch it with planner sweep status"
-            ) from error
-        with suppress(OSError):
-            if os.fstat(file.fileno()).st_ino == lock.stat().st_ino:
-                file.truncate(0)
-                json.dump({"process": os.getpid(), "host": socket.gethostname()}, file)
-                file.flush()
-                return file
-        file.close()  # the one who held it has removed it meanwhile
-    raise InputError(f"{one_line(str(path))}: its lock cannot be had; try again")
-
-
-def _holder(file: IO[str]) -> str:
-    """`process 4711 on host node3`."""
-    file.seek(0)
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        said = json.loads(file.read(1000))
-        return f"process {said['process']} on host {said['host']}"
-    return "which has just begun"
 
 
 def locked_by(path: Path, locks: Path = _LOCKS) -> str:
@@ -156,7 +98,7 @@ def locked_by(path: Path, locks: Path = _LOCKS) -> str:
         for line in locks.read_text(encoding="ascii", errors="replace").splitlines():
             parts = line.split()
             holder, node = parts[-4], parts[-3].rpartition(":")[2]
-            if holder.isdecimal() and node.isdecimal() and int(node) in nodes:
+            if is_digits(holder) and is_digits(node) and int(node) in nodes:
                 found[int(holder)] = None
     others = [f"process {pid}{_program(pid)}" for pid in found if pid != os.getpid()]
     return f" by {' and '.join(others)} on host {socket.gethostname()}" if others else ""

@@ -21,7 +21,8 @@ from planner.evidence.calibration.runs import RunSet, with_values
 from planner.evidence.checked.causes import suspects_of
 from planner.evidence.checked.comparing import check_log, counted_steps
 from planner.evidence.checked.others import look_alikes
-from planner.evidence.checked.row import check_columns, file_with, lacking, row_of
+from planner.evidence.checked.row import check_columns, lacking, row_of
+from planner.evidence.checked.runs_file import add_row
 from planner.evidence.runs.reading import read_runs
 from planner.plan import Plan, PlanTable
 from planner.question.files.plan_text import plan_text
@@ -175,8 +176,7 @@ def test_the_row_is_the_run_to_calibrate(resolved: Resolved, tmp_path: Path, pla
     assert lacking(row, cost, plan) == ()
     path = tmp_path / "runs.csv"
     for key, seconds in (("first", 9.0), ("second", 1.5), ("first", 1.25)):
-        text = file_with(path, {**row, "id": key, "step_time_s": str(seconds)})
-        path.write_text(text, encoding="utf-8")
+        add_row(path, {**row, "id": key, "step_time_s": str(seconds)})
     second, first = (one.run for one in read_runs(path).runs)
     assert (first.key, first.measured_step_time_s) == ("first", 1.25)
     assert (second.key, first.plan, first.cluster) == ("second", plan, cost.cluster)
@@ -185,7 +185,7 @@ def test_the_row_is_the_run_to_calibrate(resolved: Resolved, tmp_path: Path, pla
     assert RunSet.of([first]).predicted_s(load_calibration())[0] == pytest.approx(own, rel=1e-9)
     (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(InputError, match="has other columns"):
-        file_with(tmp_path / "other.csv", row)
+        add_row(tmp_path / "other.csv", row)
 
 
 TUNED = {
@@ -266,8 +266,8 @@ def test_what_a_row_cannot_say_is_listed(resolved: Resolved) -> None:
 def test_the_command(plan_file: Path, resolved: Resolved, tmp_path: Path) -> None:
     seconds = float(predicted(resolved).step_time_s[0])
     log = tmp_path / "train.log"
-    for factor, code in ((1.0, 0), (1.6, 1)):
-        log.write_text(log_text(factor * seconds), encoding="utf-8")
+    for factor, code, steps in ((1.0, 0, 20), (1.6, 1, 20), (1.6, 1, 40)):
+        log.write_text(log_text(factor * seconds, steps=steps), encoding="utf-8")
         flags = ("check", plan_file, "--log", log)
         shown = planner(*flags, "-o", tmp_path / "runs.csv")
         assert (shown.code, shown.err) == (code, "")
@@ -276,7 +276,8 @@ def test_the_command(plan_file: Path, resolved: Resolved, tmp_path: Path) -> Non
         document = planner(*flags, "--json").document
         assert document["status"] == ("inside" if code == 0 else "outside")
         assert document["row"]["step_time_s"]
-    assert len(read_runs(tmp_path / "runs.csv").runs) == 1  # the second run of the log replaced it
+        assert ("had 1 row of this run" in " ".join(shown.out.split())) == (steps == 40)
+    assert len(read_runs(tmp_path / "runs.csv").runs) == 2  # a longer log replaced its own row
     log.write_text(log.read_text().replace("nan iterations:   0", "nan iterations:   1"))
     shown = planner("check", plan_file, "--log", log, "-o", tmp_path / "nan.csv")
     assert (shown.code, (tmp_path / "nan.csv").exists()) == (1, False)

@@ -9,8 +9,9 @@ import pytest
 from support.cases import each
 
 from planner.base.errors import InputError, UnfinishedError
+from planner.base.locks import held_by
 from planner.studies.sweep import opening
-from planner.studies.sweep.places import check_local, held_by, holding, locked_by
+from planner.studies.sweep.places import check_local, holding, locked_by
 from planner.studies.sweep.store import Solved, Store
 
 OURS, THEIRS = "0.1.0+new", "0.1.0+old"

@@ -22,6 +22,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import did_you_mean, one_line, shown
+from planner.base.numerals import number_of
 
 _FORMATS = {
     "bf16": "bf16", "bfloat16": "bf16", "bf16_r": "bf16", "torch.bfloat16": "bf16",
@@ -35,7 +36,7 @@ _SIZES = ("m", "n", "k")
 _LEAST, _MOST = 1e-12, 1e12
 _TIMES = {"seconds": 1.0, "time_s": 1.0, "us": 1e-6}
 _MAMF = re.compile(
-    r"^\s*\d+\s*\|\s*[\d.]+\(mean\)\s+([\d.]+)\(median\)\s+[\d.]+\(max\)\s*@\s*(\d+)x(\d+)x(\d+)"
+    r"^\s*[0-9]+\s*\|\s*[0-9.]+\(mean\)\s+([0-9.]+)\(median\)\s+[0-9.]+\(max\)\s*@\s*([0-9]+)x([0-9]+)x([0-9]+)"
 )
 _DTYPE = re.compile(r"\*\*\s*Dtype:\s*(\S+)")
 
@@ -137,7 +138,7 @@ def _bench_row(names: list[str], cells: list[str]) -> dict[str, str]:
     times = row["us"]
     if batches not in ("", "1"):
         try:
-            times = str(float(times) / float(batches))
+            times = str(number_of(times) / number_of(batches))
         except (ValueError, ZeroDivisionError):
             times = ""
     return {**{name: row.get(name, "") for name in "mnk"}, "us": times,
@@ -171,7 +172,7 @@ def _add(found: list[GemmTime], cells: dict[str, str], where: str, faults: list[
     for name in ("m", "n", "k", timed):
         text = cells.get(name, "")
         try:
-            numbers[name] = float(text)
+            numbers[name] = number_of(text)
         except ValueError:
             faults.append(f"{where}: {name}: {shown(text)} is not a number")
             return

@@ -24,18 +24,19 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import one_line, shown
+from planner.base.numerals import number_of
 
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv")
 """Tests that can be used; each is the name of its program without `_perf`."""
 _OTHERS = ("broadcast", "reduce", "gather", "scatter", "hypercube", "alltoallv", "bisection")
 _LEAST_BYTES = 1024  # training sends no smaller messages
 _MOST_DIGITS = 20
-_PREFIX = re.compile(r"^\s*(?:\[\d+,\d+\]<std(?:out|err)>:\s?|\d+: )")
+_PREFIX = re.compile(r"^\s*(?:\[[0-9]+,[0-9]+\]<std(?:out|err)>:\s?|[0-9]+: )")
 _RANK = re.compile(
-    r"#\s+Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+\d+\s+\[\S+\]\s+(.*)"
+    r"#\s+Rank\s+([0-9]+)\s+(?:Group\s+([0-9]+)\s+)?Pid\s+[0-9]+\s+on\s+(\S+)\s+device\s+[0-9]+\s+\[\S+\]\s+(.*)"
 )
 _TEST = re.compile(r"\b([a-z_]+)_perf(?:_mpi)?\b")
-_NUMBER = re.compile(r"^\d+$")
+_NUMBER = re.compile(r"^[0-9]+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +188,7 @@ def _collective(
 
 def _value(cells: list[str], index: int) -> float:
     try:
-        return float(cells[index])
+        return number_of(cells[index])
     except (ValueError, IndexError):
         return 0.0
 
@@ -214,7 +215,7 @@ def _time(
             continue
         text = cells[place]
         try:
-            seconds = float(text) * 1e-6
+            seconds = number_of(text) * 1e-6
         except ValueError:
             raise InputError(f"time: {shown(text)} is not a number") from None
         if not 0 < seconds < 1e5:

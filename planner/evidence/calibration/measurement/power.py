@@ -10,6 +10,8 @@ from collections.abc import Callable
 from statistics import mean
 from typing import Any
 
+from planner.base.numerals import is_digits
+
 _EVERY_S = 0.1
 Reading = tuple[float, float | None]
 
@@ -104,7 +106,7 @@ def _nvidia_smi(index: int, uuid: str) -> Callable[[], Reading] | None:
     def read() -> Reading:
         printed = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
         watts, _, mhz = printed.stdout.strip().partition(",")
-        return float(watts), float(mhz) * 1e6 if mhz.strip().replace(".", "").isdecimal() else None
+        return float(watts), float(mhz) * 1e6 if is_digits(mhz.strip().replace(".", "")) else None
 
     try:
         read()

@@ -22,9 +22,9 @@ _TRUTH = {"true": True, "false": False}
 _PRECISIONS = {"bf16": "bf16", "fp16": "fp16", "fp32": "fp32"}
 _ADAPTED = re.compile(r"(?P<quantized>q?)(?P<dora>lora|dora)_(?P<builder>\w+)")
 _BUILT = {(one.module, one.builder): name for name, one in MODELS.items()}
-_VERSION = re.compile(r"(?<=\d)_(?=\d(_|$))")
-_PER_NODE = re.compile(r"--nproc[-_]per[-_]node[ =](\d{1,5})")
-_NODES = re.compile(r"--nnodes[ =](\d{1,5})")
+_VERSION = re.compile(r"(?<=[0-9])_(?=[0-9](_|$))")
+_PER_NODE = re.compile(r"--nproc[-_]per[-_]node[ =]([0-9]{1,5})")
+_NODES = re.compile(r"--nnodes[ =]([0-9]{1,5})")
 _ONE = re.compile(r"\b(full|lora|knowledge_distillation)\w*_single_device\b")
 _REASON = "no part of a plan"
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import shown
+from planner.base.numerals import is_digits
 from planner.frameworks.hugging_face.trainer import options_of
 from planner.frameworks.reading.launchers import chips_started
 from planner.frameworks.reading.settings import Asked
@@ -205,5 +206,5 @@ def _bare(values: Values) -> Values:
 
 
 def _whole(text: str) -> int | None:
-    good = text.isascii() and text.isdecimal() and len(text) < 8
+    good = is_digits(text) and len(text) < 8
     return (int(text) or None) if good else None

@@ -48,7 +48,7 @@ _DROPPED = (
     "add_bias_linear", "share_embeddings_and_output_weights", "fp8_param_gather_in_bf16",
     "sharding_strategy", "attention_backend", "cuda_graph_impl", "cuda_graph_scope", "vocab_size",
 )  # fmt: skip
-_CHIPS = re.compile(r"_(\d{1,6})gpu_")
+_CHIPS = re.compile(r"_([0-9]{1,6})gpu_")
 _OTHER_JOBS = re.compile(r"peft|lora|dora")
 _RECIPE = re.compile(r"(?!get_|build_|make_|create_)[a-z]\w*_(config|recipe)")
 """Names of functions that are recipes; what gets a part of one has a verb."""

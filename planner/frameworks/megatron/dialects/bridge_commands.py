@@ -54,7 +54,7 @@ _SECTIONS = {
 _CHUNKS = "virtual_pipeline_model_parallel_size"
 _OVERRIDE = re.compile(r"[+~]{0,2}([A-Za-z_][\w.]*)=(.*)", re.DOTALL)
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
-_WHOLE = re.compile(r"-?\d{1,18}")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
 def starts_recipe(text: str) -> bool:

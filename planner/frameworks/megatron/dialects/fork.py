@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from planner.base.numerals import is_digits
 from planner.frameworks.megatron.dialects.recipe import Recipe
 from planner.frameworks.reading.imported import Noted
 
@@ -86,7 +87,7 @@ def _dimensions(found: dict[str, tuple[str, ...]]) -> dict[str, Any]:
     if found.pop("--glu-activation", None):
         hidden = found.get("--hidden-size", ("",))[0]
         found["--swiglu"] = ()
-        if hidden.isdecimal():  # the gate widens the first matrix, not the inner width
+        if is_digits(hidden):  # the gate widens the first matrix, not the inner width
             found.setdefault("--ffn-hidden-size", (str(4 * int(hidden[:9])),))
     return dimensions
 

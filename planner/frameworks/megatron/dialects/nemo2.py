@@ -219,8 +219,8 @@ def spelt(name: str) -> str:
     ['llama3.1-405b', 'qwen3-1.7b', 'qwen2.5-0.5b', 'llama3-8b']
     """
     found = re.sub(r"_(16|64|128)k$", "", name.lower().rstrip("_"))
-    found = re.sub(r"(\d)p(\d)", r"\1.\2", found)
-    found = re.sub(r"^(llama|qwen)(\d)(\d)(?=_)", r"\1\2.\3", found)
+    found = re.sub(r"([0-9])p([0-9])", r"\1.\2", found)
+    found = re.sub(r"^(llama|qwen)([0-9])([0-9])(?=_)", r"\1\2.\3", found)
     found = re.sub(r"_([1-9])00m$", r"_0.\1b", found)
     return found.replace("nemotronh", "nemotron_h").replace("_", "-")
 

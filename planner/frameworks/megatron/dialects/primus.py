@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
@@ -68,7 +69,7 @@ def _filled(value: Any) -> Any:
         return value
     if found in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[found]
-    return int(found) if found.isdecimal() and len(found) < 12 else found
+    return int(found) if is_digits(found) and len(found) < 12 else found
 
 
 def _switch(name: str, value: Any) -> Any:

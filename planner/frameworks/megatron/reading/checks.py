@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.settings import LaunchSettings
 from planner.plan import Plan
 
@@ -140,7 +141,7 @@ def _lengths(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     """Sequences are no longer than the table of positions, and divide over cp."""
     name, length = "--max-position-embeddings", launch.look("--seq-length")
     rows = launch.look(name)
-    known = rows.isascii() and rows.isdecimal() and length.isascii() and length.isdecimal()
+    known = is_digits(rows) and is_digits(length)
     fits = not known or int(rows[:12]) >= int(length[:12])
     yield name, fits, f"as --seq-length {length} or more, not {rows}"
 

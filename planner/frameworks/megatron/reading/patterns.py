@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from planner.base.numerals import is_digits
+
 
 def numbers_of(text: str, layers: int) -> list[int] | None:
     """A list as a sum of repeated lists, of at most as many entries as there are layers.
@@ -19,7 +21,7 @@ def numbers_of(text: str, layers: int) -> list[int] | None:
 
 def period_of(text: str) -> int:
     """N of one layer of every N; 0 where the text is no such number."""
-    return int(text[:9]) if text.isascii() and text.isdecimal() else 0
+    return int(text[:9]) if is_digits(text) else 0
 
 
 def _list_of(node: object, most: int) -> list[int]:

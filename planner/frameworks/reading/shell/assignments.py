@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.shell.values import expanded, is_known
 from planner.frameworks.reading.shell.words import Part, Statement, Word, bare
 
@@ -74,7 +75,7 @@ def _set_element(shell: Shell, name: str, index: str, value: str, line: int) -> 
     items = shell.items(name)[:]
     key = expanded(index.strip("\"'"), shell)
     keyed = all(item.startswith("[") for item in items)
-    if key.isdecimal() and int(key[:9]) <= len(items) and not (keyed and items):
+    if is_digits(key) and int(key[:9]) <= len(items) and not (keyed and items):
         items[int(key) : int(key) + 1] = [value]
     elif keyed and is_known(key):
         items.append(f"[{key}]={value}")

@@ -16,6 +16,7 @@ from dataclasses import field, replace
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.settings import Beside, no_file
 from planner.frameworks.reading.shell.assignments import DECLARES, declare, set_all, set_array
 from planner.frameworks.reading.shell.blocks import (
@@ -183,7 +184,7 @@ class Shell:
         """See `planner.frameworks.reading.shell.values.Scope`."""
         if name in ("@", "*", "#"):
             return str(len(self.arguments)) if name == "#" else list(self.arguments)
-        if not name.isdecimal() or name == "0":
+        if not is_digits(name) or name == "0":
             return self.variables.get(name)
         given = 0 < int(name[:6]) <= len(self.arguments)
         return self.arguments[int(name) - 1] if given else "" if self.exact else None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.shell.slurm import slurm_variables
 from planner.frameworks.reading.shell.values import expanded, sum_in
 from planner.frameworks.reading.shell.words import Statement, Word
@@ -261,7 +262,7 @@ def _eval(shell: Shell, words: list[str], line: int) -> None:
 
 
 def _shift(shell: Shell, words: list[str], line: int) -> None:
-    count = int(words[1]) if len(words) > 1 and words[1].isdecimal() else 1
+    count = int(words[1]) if len(words) > 1 and is_digits(words[1]) else 1
     shell.arguments = shell.arguments[min(count, 1 << 20) :]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from planner.base.numerals import is_digits
+
 _SBATCH = re.compile(r"SBATCH\s+(.*)")
-_PER_NODE = re.compile(r"(?:gpu:)?(?:[\w-]+:)?(\d{1,6})")
+_PER_NODE = re.compile(r"(?:gpu:)?(?:[\w-]+:)?([0-9]{1,6})")
 _NODES = ("--nodes", "-N")
 _TASKS = ("--ntasks", "-n")
 _TASKS_PER_NODE = ("--ntasks-per-node", "--tasks-per-node")
@@ -52,9 +54,7 @@ def chips_per_node(words: list[str]) -> int | None:
 
 def value_of(words: list[str], names: tuple[str, ...]) -> str:
     """The first whole number that an option says; empty: none."""
-    return next(
-        (text for text in values_of(words, names) if text.isdecimal() and len(text) < 8), ""
-    )
+    return next((text for text in values_of(words, names) if is_digits(text) and len(text) < 8), "")
 
 
 def values_of(words: list[str], names: tuple[str, ...]) -> list[str]:

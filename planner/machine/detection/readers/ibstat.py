@@ -30,7 +30,7 @@ def read(output: Output) -> Seen:
     """
     nics: dict[str, Nic] = {}
     for name, at, port in _ports(output):
-        if port.get("State") != "Active" or not re.fullmatch(r"[1-9]\d*", port.get("Rate", "")):
+        if port.get("State") != "Active" or not re.fullmatch(r"[1-9][0-9]*", port.get("Rate", "")):
             continue
         before = nics[name].rate if name in nics else None
         own = output.number(port["Rate"], at, "Rate") * _GIGABITS_PER_S
@@ -50,7 +50,7 @@ def _ports(output: Output) -> Iterator[tuple[str, int, dict[str, str]]]:
     name, at, port = "", 0, dict[str, str]()
     for line_at, line in enumerate(output.lines()):
         device, pair = _DEVICE.match(line), _PAIR.match(line)
-        if (device or re.match(r"^\s+Port \d+:", line)) and port:
+        if (device or re.match(r"^\s+Port [0-9]+:", line)) and port:
             yield name, at, port
             port = {}
         if device:

@@ -12,9 +12,11 @@ from planner.machine.detection.seen import Nic, Output, Seen, Wiring
 
 TOOL = "nvidia-smi topo -m"
 _BLANKS = r"[^\S\n]"  # of one line
-_HEADER = re.compile(rf"^{_BLANKS}*+GPU0{_BLANKS}++(?!X\s)\S.*(Affinity|GPU\d|NIC\d)", re.MULTILINE)
+_HEADER = re.compile(
+    rf"^{_BLANKS}*+GPU0{_BLANKS}++(?!X\s)\S.*(Affinity|GPU[0-9]|NIC[0-9])", re.MULTILINE
+)
 _FIRST_ROW = re.compile(rf"^{_BLANKS}*+GPU0{_BLANKS}++X(\s|$)", re.MULTILINE)
-_LEGEND = re.compile(rf"^{_BLANKS}*+(NIC\d++):{_BLANKS}*+(\S++){_BLANKS}*+$", re.MULTILINE)
+_LEGEND = re.compile(rf"^{_BLANKS}*+(NIC[0-9]++):{_BLANKS}*+(\S++){_BLANKS}*+$", re.MULTILINE)
 _NEAR = ("PIX", "PXB")
 _FAR = ("PHB", "NODE", "SYS", "SOC")
 
@@ -33,7 +35,7 @@ def read(output: Output) -> Seen:
     lines = output.lines()
     head = next(at for at, line in enumerate(lines) if _HEADER.match(line))
     columns = lines[head].split(" CPU")[0].split("\tCPU")[0].split()
-    gpus = [at for at, name in enumerate(columns) if re.fullmatch(r"GPU\d+", name)]
+    gpus = [at for at, name in enumerate(columns) if re.fullmatch(r"GPU[0-9]+", name)]
     rows: list[list[str]] = []
     for at, line in enumerate(lines[head + 1 :], start=head + 1):
         if re.match(rf"\s*GPU{len(rows)}\s", line) and len(rows) < len(gpus):
@@ -52,7 +54,7 @@ def read(output: Output) -> Seen:
 
 def _cells(output: Output, at: int, count: int) -> list[str]:
     cells = output.lines()[at].split()[1 : 1 + count]
-    odd = [cell for cell in cells if not re.fullmatch(r"X|NV\d+", cell)]
+    odd = [cell for cell in cells if not re.fullmatch(r"X|NV[0-9]+", cell)]
     wrong = next((cell for cell in odd if cell not in (*_NEAR, *_FAR)), None)
     if wrong is not None or len(cells) < count:
         what = f"{wrong!r} is not a cell" if wrong else f"{len(cells)} cells of {count}"
@@ -71,6 +73,6 @@ def _nics(text: str, columns: list[str], rows: list[list[str]]) -> tuple[Nic, ..
     found = [
         Nic(name=names.get(column, column), near=any(row[at] in _NEAR for row in rows))
         for at, column in enumerate(columns)
-        if not re.fullmatch(r"GPU\d+", column)
+        if not re.fullmatch(r"GPU[0-9]+", column)
     ]
     return tuple(found) or None

@@ -39,7 +39,7 @@ def read(output: Output) -> Seen:
         if not key or not colon:
             section = line.strip()
             continue
-        digits = re.match(r"\d+", value)
+        digits = re.match(r"[0-9]+", value)
         if key == "Product Name":
             names.append(output.fact(value, at))
         elif digits and key == "Attached GPUs":
@@ -83,7 +83,7 @@ def read_csv(output: Output) -> Seen:
 
     def number(column: str) -> Fact[float] | None:
         at, row = rows[0]
-        digits = re.match(r"\d+", row.get(column, ""))
+        digits = re.match(r"[0-9]+", row.get(column, ""))
         return output.fact(output.number(digits[0], at, column), at) if digits else None
 
     names = [output.fact(row[_NEEDED], at) for at, row in rows]

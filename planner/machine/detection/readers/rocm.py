@@ -17,9 +17,9 @@ FLAGS = ("--showproductname", "--showmeminfo", "vram", "--showtopo")
 """What is asked of the devices of this node."""
 
 _TYPES = re.compile(r"^=* *Link Type between two GPUs", re.MULTILINE)
-_SERIES = re.compile(r"^\s*GPU\[(\d+)\]\s*: Card [Ss]eries:\s*+(\S.*)$")
-_MEMORY = re.compile(r"^\s*GPU\[(\d+)\]\s*: VRAM Total Memory \(B\):\s*(\d+)\s*$")
-_ROW = re.compile(r"^\s*GPU(\d+)\s++((?:(?:0|XGMI|PCIE|N/A)\s*+)+)$")
+_SERIES = re.compile(r"^\s*GPU\[([0-9]+)\]\s*: Card [Ss]eries:\s*+(\S.*)$")
+_MEMORY = re.compile(r"^\s*GPU\[([0-9]+)\]\s*: VRAM Total Memory \(B\):\s*([0-9]+)\s*$")
+_ROW = re.compile(r"^\s*GPU([0-9]+)\s++((?:(?:0|XGMI|PCIE|N/A)\s*+)+)$")
 
 
 def recognises(text: str) -> bool:

@@ -13,7 +13,7 @@ from planner.machine.detection.seen import Output, SchedulerNode, Seen
 TOOL = "scontrol show nodes"
 _NODE = re.compile(r"^\s*NodeName=(\S+)")
 _FIELD = re.compile(r"(?:^|\s)(Gres|State|Partitions)=(\S*)")
-_GPU = re.compile(r"(?:^|,)gpu(?::([^:,()]+))?:([1-9]\d*)(?=[,(]|$)")
+_GPU = re.compile(r"(?:^|,)gpu(?::([^:,()]+))?:([1-9][0-9]*)(?=[,(]|$)")
 _OUT = ("DOWN", "DRAIN", "FAIL", "FUTURE", "UNKNOWN", "NOT_RESPONDING")
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import log10
 
 from frozen_records import dataclass
+from planner.base.numerals import is_digits
 from planner.report.drawing import chart
 from planner.report.drawing.chart import Chart, Key, Point
 from planner.report.drawing.geometry import frame
@@ -213,7 +214,7 @@ def _below(axis: chart.Axis, drawn: frame.Axis) -> tuple[tuple[Tick, ...], bool]
     if slot > 30 and max(map(len, lines)) <= _MOST_LINES and not _any_cut(words, lines):
         ticks = zip(named, lines, strict=True)
         return tuple(Tick(at=at, lines=several) for (at, _), several in ticks), False
-    if all(one.replace(",", "").replace(".", "").isdecimal() for one in words):
+    if all(is_digits(one.replace(",", "").replace(".", "")) for one in words):
         return _thinned(plain), False
     turned: list[Tick] = []
     for at, one in named:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planner.base.errors import InputError
 from planner.base.messages import shown
+from planner.base.numerals import is_digits
 from planner.base.units import parse_count, parse_whole, texts_of
 
 _MOST_VALUES = 1000
@@ -64,5 +65,5 @@ def _is_count(text: str) -> bool:
     try:
         parse_count(text)
     except InputError:
-        return text.strip().replace("e", "").replace("+", "").isdecimal()
+        return is_digits(text.strip().replace("e", "").replace("+", ""))
     return True

@@ -13,6 +13,7 @@ from functools import cached_property
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown
+from planner.base.numerals import is_digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +247,7 @@ def workload_named(name: str) -> Workload:
     if kind not in SIZES:
         raise InputError(f"workload: with sizes, {not_one_of(kind, sorted(SIZES))}")
     make, form = SIZES[kind]
-    sizes = [int(part) for part in text.split("x") if part.isdecimal() and len(part) < 10]
+    sizes = [int(part) for part in text.split("x") if is_digits(part) and len(part) < 10]
     if len(sizes) != form.count("x") + 1 or text.count("x") != form.count("x") or min(sizes) < 1:
         raise InputError(f"workload: {shown(name)}: write {kind}:{form} in whole numbers from 1")
     if kind == "attention" and sizes[-1] % _HEADS:

@@ -12,6 +12,7 @@ import numpy as np
 from hardware_db import Cluster
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin, not_one_of, shown
+from planner.base.numerals import is_digits, number_of
 from planner.base.units import parse_whole, plural, texts_of
 from planner.cost.chip.chip_array import WORD_BYTES
 from planner.cost.chip.pes import on_chip_at, unfilled_rows
@@ -160,7 +161,7 @@ def _bytes_per_cycle(given: object, clock_hz: float) -> float:
 def _j_per_byte(given: object, what: str) -> float:
     """`1.6e-10`, `160pJ/B` or `20pJ/bit`."""
     text, unit = str(given).strip(), "J per byte"
-    if text[-1:].isdecimal() or not text[:1].isdecimal():
+    if is_digits(text[-1:]) or not is_digits(text[:1]):
         value = _number(text, what, unit, "1.6e-10, 160pJ/B or 20pJ/bit")
         return _within(value, text, what, unit)
     return _within(parse_energy_per_byte(text, what), text, what, unit, "is {:g} {}")
@@ -169,7 +170,7 @@ def _j_per_byte(given: object, what: str) -> float:
 def _number(text: str, what: str, unit: str, example: str) -> float:
     """A finite number."""
     try:
-        value = float(text)
+        value = number_of(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

@@ -17,7 +17,10 @@ from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.base.units import parse_count
 
-_UNITS = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])(\d[\d_]*(?:\.\d*)?)(Ki|Mi|Gi|Ti|k|K|M|G|T)\b")
+_UNITS = re.compile(
+    r"'[^']*'|\"[^\"]*\"|(?<![\w.])([0-9][0-9_]*(?:\.[0-9]*)?)(Ki|Mi|Gi|Ti|k|K|M|G|T)\b"
+    r"|(?<![\w.])[0-9][0-9.]*+_[0-9_.]*+"
+)
 _ALLOWED = "names, numbers, texts, lists, comparisons, and, or, not, in, + - * / // %"
 _LONGEST = 500
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -94,8 +97,9 @@ def condition_of(text: Any) -> Condition:
 
 
 def _counted(found: re.Match[str]) -> str:
-    """A number with a unit as a plain one; texts in quotes as they are."""
-    return found[0] if found[1] is None else f"{parse_count(found[0], 'where'):.17g}"
+    """A number with a unit, or `_` in it, as a plain one; texts in quotes as they are."""
+    text = found[0]
+    return text if text[0] in "'\"" else f"{parse_count(text, 'where'):.17g}"
 
 
 def _names(tree: ast.expr) -> Iterator[str]:

@@ -13,7 +13,9 @@ from planner.base.units import parse_count
 
 MOST_VALUES = 100_000
 _PARTS = ("from", "to", "step", "factor")
-_NUMBER = re.compile(r"\s*((?>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))\s*+(\S*+)\s*")
+_NUMBER = re.compile(
+    r"\s*((?>[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?))\s*+(\S*+)\s*"
+)
 
 
 def values_of(given: Any, name: str) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import shown
+from planner.base.numerals import is_digits, number_of
 from planner.frameworks.jax.maxtext.models import NAMED
 from planner.frameworks.jax.maxtext.reading.topology import Slices, slices_in
 from planner.frameworks.reading.commands import Command, command_in
@@ -241,7 +242,7 @@ def _sizes(launch: LaunchSettings, kind: str, total: int, free: str) -> dict[str
         for axis in _AXES
     }
     for axis, text in texts.items():
-        if text != "-1" and not (text.isdecimal() and int(text[:9]) > 0):
+        if text != "-1" and not (is_digits(text) and int(text[:9]) > 0):
             launch.wrong(f"{kind}_{axis}_parallelism", f"{shown(text)} is no size of an axis")
     launch.check()
     open_axes = [axis for axis, text in texts.items() if text == "-1"]
@@ -262,7 +263,7 @@ def _batch(launch: LaunchSettings, mesh: dict[str, Any], slices: Slices) -> tupl
     text = launch.text("per_device_batch_size", "12.0")
     _assume(launch, "per_device_batch_size", text)
     try:
-        each = float(text)
+        each = number_of(text)
     except ValueError:
         each = -1.0
     if not 0 < each < 1 << 20:
@@ -273,7 +274,7 @@ def _batch(launch: LaunchSettings, mesh: dict[str, Any], slices: Slices) -> tupl
     micro_batches = 1
     if mesh["pp"] > 1:
         given = launch.text("num_pipeline_microbatches", "-1")
-        micro_batches = int(given) if given.isdecimal() and int(given[:9]) else mesh["pp"]
+        micro_batches = int(given) if is_digits(given) and int(given[:9]) else mesh["pp"]
     if not rows or rows % (ranks * micro_batches):
         launch.wrong(
             "per_device_batch_size",

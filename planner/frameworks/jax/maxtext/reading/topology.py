@@ -7,18 +7,19 @@ from math import prod
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.settings import NODE, LaunchSettings
 
 _KINDS = {"v4": 2, "v5p": 2, "v5e": 1, "v5litepod": 1, "v6e": 1, "tpu7x": 2}
 """What the number behind a slice's name counts for a chip; shapes as 4x4x4 count chips."""
 _DEVICES = {"tpu7x": 2}
 """Devices that JAX shows for a chip, where not one."""
-_NAME = rf"(?P<kind>{'|'.join(_KINDS)})-(?P<size>\d{{1,6}}(?:x\d{{1,3}}){{0,2}})"
+_NAME = rf"(?P<kind>{'|'.join(_KINDS)})-(?P<size>[0-9]{{1,6}}(?:x[0-9]{{1,3}}){{0,2}})"
 _STARTED = re.compile(
     rf"(?:device[-_]type|tpu[-_]type|compile_topology|TOPOLOGY)\s*=\s*[\"']?{_NAME}"
 )
 _ANYWHERE = re.compile(rf"(?<![\w-]){_NAME}(?![\w-]*/)")
-_COUNT = re.compile(r"(?:num[-_]slices|TOPOLOGY_NUM_SLICES)\s*=\s*[\"']?(\d{1,5})")
+_COUNT = re.compile(r"(?:num[-_]slices|TOPOLOGY_NUM_SLICES)\s*=\s*[\"']?([0-9]{1,5})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ def slices_in(text: str, name: str, launch: LaunchSettings) -> Slices:
 def _sizes(launch: LaunchSettings, kind: str) -> list[int] | None:
     """Sizes of the axes that are given; None where one of them is open, or says nothing."""
     found = [values for name, values in launch.values.items() if name.startswith(f"{kind}_")]
-    if not all(values and values[-1].isdecimal() for values in found):
+    if not all(values and is_digits(values[-1]) for values in found):
         return None
     return [int(values[-1][:9]) for values in found]
 
@@ -90,7 +91,7 @@ def _least(launch: LaunchSettings) -> int:
     found = [
         int(values[-1][:9])
         for name, values in launch.values.items()
-        if name.startswith("ici_") and values and values[-1].isdecimal()
+        if name.startswith("ici_") and values and is_digits(values[-1])
     ]
     product = prod(size for size in found if size)
     return max(NODE, product)
