@@ -259,7 +259,9 @@ def fits_words(result: EvaluateResult) -> str:
         return "The plan does not fit in memory."
     costs = result.result
     if result.pools:
-        return "The plan fits: every pool has room for its stages."
+        full = [use.name for use in result.pools if use.memory_bytes > use.memory_limit_bytes]
+        above = f", on {' and '.join(full)} more than searches fill" if full else ""
+        return f"The plan fits: every pool has room for its stages{above}."
     held, limit = costs.memory_per_chip_bytes, result.memory_limit_bytes
     beside = (
         f"of the {show_bytes(limit)} of each chip that may be filled"
