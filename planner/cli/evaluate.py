@@ -178,9 +178,7 @@ def _asking(question: Question, files: _Files, row: str | None, asked: Mapping[s
     )
 
 
-def _evaluated(
-    question: Question, files: _Files, *, quiet: bool
-) -> tuple[EvaluateResult, _Files]:
+def _evaluated(question: Question, files: _Files, *, quiet: bool) -> tuple[EvaluateResult, _Files]:
     """What a plan costs, and the files that are written of those that are asked for."""
     from planner.answers.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.question.resolved import resolve  # noqa: PLC0415

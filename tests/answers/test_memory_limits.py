@@ -15,7 +15,10 @@ ONE: dict[str, Any] = {"hardware": "h100-sxm5-80", "chips": 8}
 UNEVEN: dict[str, Any] = {"layout": "uneven", "gap": 0.3}
 
 
-@each("asked", [ONE, {**ONE, **UNEVEN, "fix": {"pp": 2, "micro_batch": 2}}, {"pools": POOLS, **UNEVEN}])
+@each(
+    "asked",
+    [ONE, {**ONE, **UNEVEN, "fix": {"pp": 2, "micro_batch": 2}}, {"pools": POOLS, **UNEVEN}],
+)
 def test_solve_and_evaluate_tell_the_same_limit(asked: dict[str, Any]) -> None:
     job = {"model": "gpt3-125m", "batch_tokens": 2**18}
     found = planner.solve(**job, **asked)
@@ -43,7 +46,8 @@ def test_a_plan_on_pools_may_have_more_risk_than_those_of_searches() -> None:
     assert free.fits
     assert not any(line.startswith("dgx-h100-ndr: memory:") for line in free.warnings)
     assert fits_words(free) == (
-        "The plan fits: every pool has room for its stages, on dgx-h100-ndr more than searches fill."
+        "The plan fits: every pool has room for its stages, on dgx-h100-ndr more than searches "
+        "fill."
     )
     assert not held.fits
     assert any(line.startswith("dgx-h100-ndr: memory:") for line in held.warnings)

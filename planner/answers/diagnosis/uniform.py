@@ -9,6 +9,7 @@ from functools import cached_property
 from frozen_records import dataclass
 from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower, unfinished
 from planner.answers.diagnosis.run_limits import endless, run_limit
+from planner.base.messages import told_apart
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import MEASURED
@@ -257,7 +258,8 @@ def _memory(space: UniformSpace, chips: int, leanest: PlanTable, kept_out: str) 
     if host > host_limit:
         over.append(("host memory", host, host_limit, "of host memory that each chip has"))
     figures = ", and ".join(
-        f"{show_bytes(need)} of the {show_bytes(have)} {what}" for _, need, have, what in over
+        f"{' of the '.join(told_apart(need, have, show_bytes))} {what}"
+        for _, need, have, what in over
     )
     excess = " and ".join(show_bytes(need - have) for _, need, have, _ in over)
     names = " and ".join(name for name, *_ in over)
@@ -319,6 +321,7 @@ def _cost_limit(
     if misses.fastest_cool is None:
         return _too_hot(space, chips, coolest, misses.coolest_fast)
     cool, fast, power_w = misses.fastest_cool, misses.coolest_fast, limits.most_w
+    drawn, most = told_apart(fast.power_w, power_w, show_watts)
     names = [
         name
         for name, limit in (("max-step-time", limits.step_time_s), ("min-mfu", limits.mfu))
@@ -328,8 +331,7 @@ def _cost_limit(
         constraint=" and ".join([*names, "max-power"]),
         explanation=(
             f"the limits exclude each other: within {_allowed_time(limits)} the least power is "
-            f"{show_watts(fast.power_w)} {MEASURED[limits.power_boundary]}, the limit is "
-            f"{show_watts(power_w)}; within that "
+            f"{drawn} {MEASURED[limits.power_boundary]}, the limit is {most}; within that "
             f"power the fastest plan takes {show_seconds(cool.time_s)}"
             + (f" (MFU {show_percent(mfu_of(space.model, cool))})" if limits.mfu else "")
         ),
@@ -363,13 +365,14 @@ def _too_slow(space: UniformSpace, chips: int, fastest: Witness, misses: NearMis
 
 def _too_hot(space: UniformSpace, chips: int, coolest: Witness, fast: Witness) -> Diagnosis:
     limit = space.limits.most_w
+    least, most = told_apart(coolest.power_w, limit, show_watts)
     given = _allowed_time(space.limits)
     more = f"; within {given} the least is {show_watts(fast.power_w)}" if given else ""
     return Diagnosis(
         constraint="max-power",
         explanation=(
-            f"power: every plan draws at least {show_watts(coolest.power_w)} "
-            f"{MEASURED[space.limits.power_boundary]}, the limit is {show_watts(limit)}{more}"
+            f"power: every plan draws at least {least} "
+            f"{MEASURED[space.limits.power_boundary]}, the limit is {most}{more}"
         ),
         needed=coolest.power_w,
         available=limit,
