@@ -96,5 +96,11 @@ def question_of(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, 
     if job_file is not None:
         fields, text = read_job_file(job_file)
         origin = replace(origin, file=str(job_file), content=text.content)
-    fields = changed(fields, asked)
-    return request_from(fields, origin, needed=needed_in(fields)), origin
+    beneath, fields = fields.get("set"), changed(fields, asked)
+    request = request_from(fields, origin, needed=needed_in(fields))
+    if request.set:
+        from planner.question.changes.idle import check_moving  # noqa: PLC0415  (few ask)
+        from planner.question.changes.texts import with_changes  # noqa: PLC0415
+
+        check_moving(request, origin, with_changes((), beneath))
+    return request, origin
