@@ -8,13 +8,14 @@ from functools import cached_property
 
 from frozen_records import dataclass
 from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower, unfinished
+from planner.answers.diagnosis.rules import of_framework, of_rules
 from planner.answers.diagnosis.run_limits import endless, run_limit
 from planner.base.messages import told_apart
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import MEASURED
 from planner.cost.evaluate import memory_table
-from planner.frameworks.rules import DEVICES_RULE, TARGET, all_rules, demands_of
+from planner.frameworks.rules import DEVICES_RULE, TARGET, demands_of
 from planner.plan import Plan, PlanTable
 from planner.plan.words import recompute_words
 from planner.question.options import SpaceOptions
@@ -22,7 +23,6 @@ from planner.results.parts import Diagnosis
 from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
 from planner.search.driver import Driver, Found
-from planner.search.infeasible.chunks import layers_in_chunks, unequal_chunks_alone
 from planner.search.infeasible.more_memory import more_memory
 from planner.search.infeasible.near_misses import NearMisses, Witness
 from planner.search.infeasible.remedies import (
@@ -33,7 +33,6 @@ from planner.search.infeasible.remedies import (
     looser_limits,
     mfu_of,
     more_chips,
-    other_batch,
     other_options,
     other_precision,
     possible_on_any,
@@ -42,24 +41,6 @@ from planner.search.infeasible.remedies import (
 from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.solution import Status
-
-_RULES = {
-    "axes": "the axes and values that were asked for",
-    "fixed": "the values that were asked for",
-    "framework": "pipeline parallelism, which the framework does not have",
-    "heads": "attention heads or MLP width that tp does not divide",
-    "sequence": "a sequence length that cp does not divide",
-    "layers": "layers that pp does not divide",
-    "batch": "a global batch that the data ranks do not divide",
-    "experts": "ranks that ep does not divide",
-    "micro_batches": "micro-batches that an interleaved pipeline does not divide",
-}
-_WAYS = {
-    "factorizations": "way to write {chips} as tp x cp x pp x data ranks",
-    "meshes": "mesh of tp, cp, pp, dp, fsdp and ep on {chips}",
-    "partial_plans": "micro-batch and pipeline on {chips}",
-    "plans": "plan on {chips}",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +97,7 @@ class UniformReasons(Reasons):
             )
         if self._some_fit or len(self.leanest.points) or not _ended(self.leanest):
             return None
-        return _rules(space, chips, self.leanest)
+        return of_rules(space, chips, self.leanest)
 
     def of_memory(self) -> Diagnosis | None:
         """The leanest plan does not fit."""
@@ -169,59 +150,10 @@ def _unfinished(limits: Limits) -> Diagnosis:
     )
 
 
-def _rules(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
-    """The rules leave nothing, whatever the memory: at the stage after which nothing is left."""
-    stage = next(name for name in reversed(_WAYS) if found.counts[name].get("considered"))
-    counts = found.counts[stage]
-    passed = ("considered", "kept", "searched", "opened")
-    reasons = "; ".join(
-        f"{count:,} by {_RULES.get(name) or _of_framework(name)}"
-        for name, count in counts.items()
-        if name not in passed
-    )
-    noun = "chip" if chips == 1 else "chips"
-    way = _WAYS[stage].format(chips=f"{chips:,} {noun}")
-    return Diagnosis(
-        constraint="divisibility",
-        explanation=(
-            f"no {way} can run {space.model.job.model.name}: {counts['considered']:,} were "
-            f"excluded, {reasons}{_unequal_chunks(space, chips)}"
-        ),
-        remedies=first_few(
-            other_options(space, chips),
-            fewer_chips(space, chips),
-            more_chips(space, chips),
-            other_batch(space, chips),
-        ),
-    )
-
-
-def _unequal_chunks(space: UniformSpace, chips: int) -> str:
-    """That chunks have to be equal, where what was asked for has no equal ones; else nothing."""
-    if not unequal_chunks_alone(space.model, chips, space.options):
-        return ""
-    own = space.model.job.model.layers
-    counted = ", embedding and head counted"
-    words = [
-        f"{layers} layers{counted if layers > own else ''}"
-        for layers in layers_in_chunks(space.model)
-    ]
-    return (
-        "; more than one chunk per stage is searched with equal chunks only, here of "
-        f"{' or '.join(words)} (planner evaluate costs a plan with others)"
-    )
-
-
-def _of_framework(name: str) -> str:
-    """A rule, with where it is enforced."""
-    rule = next(rule for rule in all_rules() if rule.name == name.rpartition(TARGET)[2])
-    return f"the rule {name} ({rule.source})"
-
-
 def _kept_out(space: UniformSpace, chips: int, found: Found) -> str:
     """The rules of targets that drop plans which fit; empty where there are none."""
     dropped = [
-        f"{count:,} {stage} by {_of_framework(name)}"
+        f"{count:,} {stage} by {of_framework(name)}"
         for stage, counts in found.counts.items()
         for name, count in counts.items()
         if TARGET in name
