@@ -132,7 +132,7 @@ def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-def told_apart(value: float, limit: float, told: Callable[[float, int], str]) -> tuple[str, str]:
+def distinguished(value: float, limit: float, told: Callable[[float, int], str]) -> tuple[str, str]:
     """Two numbers that differ, with as many digits as it takes to tell them apart.
 
     Args:

@@ -10,7 +10,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import (
     is_change,
     plain,
@@ -64,9 +64,7 @@ def over(value: float, limit: float, unit: str) -> str:
     """`92.1 of 80 GB`: three digits, the unit of the limit for both."""
     for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")):
         if limit >= scale:
-            return (
-                f"{' of '.join(told_apart(value / scale, limit / scale, _digits))} {prefix}{unit}"
-            )
+            return f"{' of '.join(distinguished(value / scale, limit / scale, _digits))} {prefix}{unit}"
     return f"{value:.3g} of {limit:.3g} {unit}"
 
 
@@ -115,7 +113,7 @@ def refusal_of(
             words = f"{name}: {over(value, limit, unit)}{where}"
             return Refusal(reason=name, words=words, needed=value, allowed=limit)
     if limits.mfu is not None and result.mfu < limits.mfu:
-        reached, least = told_apart(result.mfu, limits.mfu, show_percent)
+        reached, least = distinguished(result.mfu, limits.mfu, show_percent)
         words = f"MFU: {reached}, not allowed below {least}"
         return Refusal(reason="MFU", words=words, needed=result.mfu, allowed=limits.mfu)
     return _refusal_of_run(model, result, limits)

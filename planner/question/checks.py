@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import show_bytes
 from planner.base.vocabulary import ANY
 from planner.cost.context import CostModel
@@ -44,7 +44,7 @@ def problems_of(
     found = [line for name, texts in fix.items() for line in _of_field(model, name, texts)]
     capacity = model.chip.memory_bytes
     if max_memory is not None and max_memory > capacity:
-        asked, there = told_apart(max_memory, capacity, show_bytes)
+        asked, there = distinguished(max_memory, capacity, show_bytes)
         found.append(f"max-memory: {asked} is more than the {there} of each {model.chip.name}")
     return found
 

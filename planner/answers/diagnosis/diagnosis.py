@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.energy.boundaries import MEASURED
 from planner.plan import Plan
@@ -105,7 +105,7 @@ def lacking_memory(
     needed, limit = figures
     if needed <= limit:
         raise ValueError("the plan fits in memory: memory is not the reason")
-    needs, has = told_apart(needed, limit, show_bytes)
+    needs, has = distinguished(needed, limit, show_bytes)
     return Diagnosis(
         constraint="memory",
         explanation=(
@@ -148,7 +148,7 @@ def broken_limit(
     if limits.mfu is not None and mfu < limits.mfu:
         return less_used(limits.mfu, which, mfu, remedies)
     limit = limits.most_w
-    drawn, most = told_apart(power_w, limit, show_watts)
+    drawn, most = distinguished(power_w, limit, show_watts)
     return Diagnosis(
         constraint="max-power",
         explanation=f"power: no plan within the other limits draws at most {most} "
@@ -161,7 +161,7 @@ def broken_limit(
 
 def slower(limit_s: float, which: str, time_s: float, remedies: tuple[str, ...]) -> Diagnosis:
     """That a plan, the fastest, takes longer than the limit."""
-    takes, most = told_apart(time_s, limit_s, show_seconds)
+    takes, most = distinguished(time_s, limit_s, show_seconds)
     return Diagnosis(
         constraint="max-step-time",
         explanation=f"step time: {which} takes {takes}, the limit is {most}",
@@ -173,7 +173,7 @@ def slower(limit_s: float, which: str, time_s: float, remedies: tuple[str, ...])
 
 def less_used(limit: float, which: str, mfu: float, remedies: tuple[str, ...]) -> Diagnosis:
     """That a plan, the best, uses less of the chips than the limit."""
-    reached, least = told_apart(mfu, limit, show_percent)
+    reached, least = distinguished(mfu, limit, show_percent)
     return Diagnosis(
         constraint="min-mfu",
         explanation=f"utilization: {which} reaches an MFU of {reached}, the limit is {least}",

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import (
     DAY_S,
     plain,
@@ -85,7 +85,7 @@ def run_limit(space: UniformSpace, others: Iterator[str]) -> Diagnosis | None:
 def _line(model: CostModel, name: str, least: _Least, limit: float) -> str:
     """`the shortest run takes 14 days on 4,096 chips, the limit is 10 days`."""
     chips = plural(least.witness.chips, "chip")
-    takes, most = told_apart(least.value, limit, partial(_shown, model, name))
+    takes, most = distinguished(least.value, limit, partial(_shown, model, name))
     return f"{_LEAST[name][1]} {takes} on {chips}, the limit is {most}"
 
 

@@ -10,7 +10,7 @@ from frozen_records import dataclass
 from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower, unfinished
 from planner.answers.diagnosis.rules import of_framework, of_rules
 from planner.answers.diagnosis.run_limits import endless, run_limit
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import MEASURED
@@ -190,7 +190,7 @@ def _memory(space: UniformSpace, chips: int, leanest: PlanTable, kept_out: str) 
     if host > host_limit:
         over.append(("host memory", host, host_limit, "of host memory that each chip has"))
     figures = ", and ".join(
-        f"{' of the '.join(told_apart(need, have, show_bytes))} {what}"
+        f"{' of the '.join(distinguished(need, have, show_bytes))} {what}"
         for _, need, have, what in over
     )
     excess = " and ".join(show_bytes(need - have) for _, need, have, _ in over)
@@ -253,7 +253,7 @@ def _cost_limit(
     if misses.fastest_cool is None:
         return _too_hot(space, chips, coolest, misses.coolest_fast)
     cool, fast, power_w = misses.fastest_cool, misses.coolest_fast, limits.most_w
-    drawn, most = told_apart(fast.power_w, power_w, show_watts)
+    drawn, most = distinguished(fast.power_w, power_w, show_watts)
     names = [
         name
         for name, limit in (("max-step-time", limits.step_time_s), ("min-mfu", limits.mfu))
@@ -297,7 +297,7 @@ def _too_slow(space: UniformSpace, chips: int, fastest: Witness, misses: NearMis
 
 def _too_hot(space: UniformSpace, chips: int, coolest: Witness, fast: Witness) -> Diagnosis:
     limit = space.limits.most_w
-    least, most = told_apart(coolest.power_w, limit, show_watts)
+    least, most = distinguished(coolest.power_w, limit, show_watts)
     given = _allowed_time(space.limits)
     more = f"; within {given} the least is {show_watts(fast.power_w)}" if given else ""
     return Diagnosis(

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.base.arrays import FloatArray
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import HOUR_S, show_bytes
 from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.context import CostModel
@@ -161,7 +161,7 @@ def no_peers(request: Request, model: CostModel, chips: int, copied_bytes: float
     needed = peer_bytes(copied_bytes)
     room = model.chip.host_memory_bytes
     if needed > room:
-        needs, has = told_apart(needed, room, show_bytes)
+        needs, has = distinguished(needed, room, show_bytes)
         return (
             f"its copies need {needs} of the host's memory per chip (its own and a "
             f"peer's, twice each), of {has}"

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import (
     is_change,
     plural,
@@ -91,7 +91,7 @@ def _of_limit(held_bytes: float, limit_bytes: float) -> tuple[str, str]:
     """What a plan holds, and beside it the limit of searches, which it may be above."""
     if held_bytes <= limit_bytes:
         return show_bytes(held_bytes), f" of {show_bytes(limit_bytes)}"
-    held, limit = told_apart(held_bytes, limit_bytes, show_bytes)
+    held, limit = distinguished(held_bytes, limit_bytes, show_bytes)
     return held, f", above the {limit} of searches,"
 
 

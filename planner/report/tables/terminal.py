@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import (
     plain,
     show_bytes,
@@ -267,7 +267,7 @@ def fits_words(result: EvaluateResult) -> str:
     if held <= limit:
         beside = f"{show_bytes(held)} of the {show_bytes(limit)} of each chip that may be filled"
     else:
-        beside = " of each chip, above the ".join(told_apart(held, limit, show_bytes))
+        beside = " of each chip, above the ".join(distinguished(held, limit, show_bytes))
         beside += " that searches fill"
     words = f"The plan fits: it fills {beside}"
     if costs.reserve_bytes > 0:

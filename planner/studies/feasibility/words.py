@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import plain, plural, show_bytes, show_count
 from planner.cost.context import CostModel
 from planner.frameworks.rules import demands_of
@@ -144,7 +144,7 @@ def by_formula(formula: Continuous) -> str:
 
 def state(held: float, memory_bytes: float) -> str:
     """State that does not fit."""
-    takes, has = told_apart(held, memory_bytes, show_bytes)
+    takes, has = distinguished(held, memory_bytes, show_bytes)
     return f"weights and optimizer take {takes} of the {has} of a chip"
 
 
@@ -162,7 +162,7 @@ def without_fit(
     if held > memory_bytes:
         return _said(answer.STATE, state(held, memory_bytes))
     if whole > memory_bytes:
-        fills, room = told_apart(whole, memory_bytes, show_bytes)
+        fills, room = distinguished(whole, memory_bytes, show_bytes)
         return _said(answer.ACTIVATIONS, f"one micro-batch of one sequence fills {fills} of {room}")
     return _said(
         answer.GRANULARITY,

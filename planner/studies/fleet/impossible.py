@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import DAY_S, plain, show_watts
 from planner.studies.fleet.answer import Change
 from planner.studies.fleet.choices import Choice
@@ -108,7 +108,7 @@ def _limits(question: FleetQuestion, program: Fleet, seconds: float) -> Iterator
 
 def _instead(needed: float, given: float, where: str) -> str:
     """More power than was given, in words."""
-    more, less = told_apart(needed * POWER_W, given * POWER_W, show_watts)
+    more, less = distinguished(needed * POWER_W, given * POWER_W, show_watts)
     return f"{more}{where} instead of {less}"
 
 

@@ -5,8 +5,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-
 from cli.command import planner
+
 from planner.base.errors import InputError
 from planner.studies.sweep.store import Solved, Store
 

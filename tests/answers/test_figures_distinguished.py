@@ -7,7 +7,7 @@ from typing import Any
 from support.cases import each
 
 import planner
-from planner.base.messages import told_apart
+from planner.base.messages import distinguished
 from planner.base.units import (
     show_bytes,
     show_days,
@@ -39,7 +39,7 @@ NEAR = 1 - 1e-4
     (1.0, 1.0, show_watts, ("1 W", "1 W")),
 ])  # fmt: skip
 def test_pairs(value: float, limit: float, show: Any, words: tuple[str, str]) -> None:
-    assert told_apart(value, limit, show) == words
+    assert distinguished(value, limit, show) == words
 
 
 def test_what_forbids_a_plan() -> None:
