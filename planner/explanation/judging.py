@@ -64,7 +64,8 @@ def over(value: float, limit: float, unit: str) -> str:
     """`92.1 of 80 GB`: three digits, the unit of the limit for both."""
     for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")):
         if limit >= scale:
-            return f"{' of '.join(distinguished(value / scale, limit / scale, _digits))} {prefix}{unit}"
+            figures = distinguished(value / scale, limit / scale, _digits)
+            return f"{' of '.join(figures)} {prefix}{unit}"
     return f"{value:.3g} of {limit:.3g} {unit}"
 
 
