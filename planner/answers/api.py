@@ -144,7 +144,7 @@ def solve_request(
         __name__, INFO, "solved", status=result.status, objective=result.objective,
         bound=result.bound, gap=result.gap, seconds=result.candidates.seconds,
     )  # fmt: skip
-    if not request.set:
+    if not (request.set or request.degrade_link):
         return result
     from planner.answers.notes.changes import with_changes_noted  # noqa: PLC0415  (start-up)
 

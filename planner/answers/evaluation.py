@@ -84,7 +84,7 @@ def _changes_noted(resolved: Resolved, plan: Plan) -> list[str]:
     Raises:
         InputError: One of them cannot change what any plan costs.
     """
-    if not resolved.changes.fields:
+    if not (resolved.changes.fields or resolved.request.degrade_link):
         return []
     from planner.search.changes.effects import notes_of_changes  # noqa: PLC0415  (few ask)
 

@@ -62,12 +62,12 @@ def write_all(texts: Mapping[Path, str | bytes]) -> None:
     with contextlib.ExitStack() as stack:
         ready = []
         for path, text in texts.items():
-            with _writing(path):
+            with _writing(path, len(texts)):
                 ready.append((path, *stack.enter_context(_prepared(path, text))))
         if len(ready) > 1:
             stack.enter_context(_all_or_none([target for _, _, target in ready]))
         for path, temporary, target in ready:
-            with _writing(path):
+            with _writing(path, len(ready)):
                 _renamed(temporary, target)
             log(__name__, INFO, "written", file=path, characters=len(texts[path]))
 
@@ -80,7 +80,7 @@ def _all_or_none(targets: Sequence[str]) -> Iterator[None]:
     try:
         for target in targets:
             if os.path.lexists(target):
-                with _writing(Path(target)):
+                with _writing(Path(target), len(targets)):
                     old[target] = _beside(target)
                     _kept(target, old[target])
             else:
@@ -161,11 +161,13 @@ def check_writable(*paths: Path) -> None:
 
 
 @contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _writing(path: Path, of: int = 1) -> Iterator[None]:
+    """Says which file cannot be written; `of`: how many are written together, or none."""
     try:
         yield
     except _BAD_PATHS as error:
-        raise InputError(f"{_name(path)}: cannot be written ({_reason(error)})") from error
+        beside = f"; none of the {of} files is written" if of > 1 else ""
+        raise InputError(f"{_name(path)}: cannot be written ({_reason(error)}){beside}") from error
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ _BITS = 256
 _WHOLE = 1e15
 _LONG_WORD = re.compile(r"\S{300,}")
 _LONGEST_LINE = 800
+_MOST_DIGITS = 8  # beyond the usual ones
 _REST = re.compile(r"(?:.*: )?and (?:([0-9,]{1,12}) )?more(?: [a-z ]{1,40})?")
 
 
@@ -130,6 +131,18 @@ def first_lines(lines: Sequence[str], most: int = MOST_MISTAKES, unread: int = 0
 
 def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
+
+
+def distinguished(value: float, limit: float, told: Callable[[float, int], str]) -> tuple[str, str]:
+    """Two numbers that differ, with as many digits as it takes to tell them apart.
+
+    Args:
+        value, limit: The numbers.
+        told: Words for one, with so many digits beyond the usual ones.
+    """
+    pairs = ((told(value, more), told(limit, more)) for more in range(_MOST_DIGITS))
+    usual = next(pairs)
+    return next((pair for pair in (usual, *pairs) if pair[0] != pair[1]), usual)
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:

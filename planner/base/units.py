@@ -309,25 +309,26 @@ def unit_for(value: float, unit: str) -> tuple[float, str]:
     return 1.0, unit
 
 
-def show_bytes(value: float) -> str:
-    """`81.6 GB`: decimal units, three digits."""
-    return _scaled(value, "B", 3)
+def show_bytes(value: float, more: int = 0) -> str:
+    """`81.6 GB`: decimal units, three digits, or more."""
+    return _scaled(value, "B", 3 + more)
 
 
-def show_seconds(value: float) -> str:
-    """`397 ms`, `1.27 s`, `3.2 h`, `17 d`, `1,234 d`."""
+def show_seconds(value: float, more: int = 0) -> str:
+    """`397 ms`, `1.27 s`, `3.2 h`, `17 d`, `1,234 d`; with more digits where they are asked for."""
     if value >= 2 * DAY_S:
-        return f"{plain(value / DAY_S)} d"
+        return f"{plain(value / DAY_S, 3 + more)} d"
     if value >= 2 * 3600:
-        return f"{plain(value / 3600)} h"
-    return _scaled(value, "s", 4) if value < 999.95 else f"{value:,.0f} s"
+        return f"{plain(value / 3600, 3 + more)} h"
+    return _scaled(value, "s", 4 + more) if value < 999.95 else f"{value:,.{more}f} s"
 
 
-def show_days(value: float) -> str:
+def show_days(value: float, more: int = 0) -> str:
     """`62.1 days`; below one in smaller units."""
     if value < 1:
-        return show_seconds(value * DAY_S)
-    return f"{plain(value)} {'day' if plain(value) == '1' else 'days'}"
+        return show_seconds(value * DAY_S, more)
+    text = plain(value, 3 + more)
+    return f"{text} {'day' if text == '1' else 'days'}"
 
 
 def show_joules(value: float, digits: int = 4) -> str:
@@ -335,9 +336,10 @@ def show_joules(value: float, digits: int = 4) -> str:
     return _scaled(value, "J", digits)
 
 
-def show_watt_hours(value: float) -> str:
+def show_watt_hours(value: float, more: int = 0) -> str:
     """`64.98 MWh`, `0.02976 Wh`: never thousandths, which look like millions."""
-    return _scaled(value, "Wh", 4) if value >= 999.95 else f"{_small(value, 4)} Wh"
+    digits = 4 + more
+    return _scaled(value, "Wh", digits) if value >= 999.95 else f"{_small(value, digits)} Wh"
 
 
 def show_steps(value: float) -> str:
@@ -350,9 +352,9 @@ def _small(value: float, digits: int) -> str:
     return plain(value, digits) if value >= 1e-6 or value == 0 else f"{value:.{digits}g}"
 
 
-def show_watts(value: float) -> str:
-    """`512 W`, `2.1 MW`."""
-    return _scaled(value, "W", 3)
+def show_watts(value: float, more: int = 0) -> str:
+    """`512 W`, `2.1 MW`; three digits, or more."""
+    return _scaled(value, "W", 3 + more)
 
 
 def show_count(value: float) -> str:
@@ -362,9 +364,9 @@ def show_count(value: float) -> str:
     return _scaled(value, "", 4).strip()
 
 
-def show_percent(share: float) -> str:
-    """A fraction as `43.2 %`."""
-    return f"{plain(100 * share)} %"
+def show_percent(share: float, more: int = 0) -> str:
+    """A fraction as `43.2 %`; three digits, or more."""
+    return f"{plain(100 * share, 3 + more)} %"
 
 
 def show_change(share: float) -> str:

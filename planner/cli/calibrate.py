@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.cli.completing import one_of
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.cli.writing import before_printing
 from planner.question.asked.field import JOB
 
 if TYPE_CHECKING:
@@ -182,7 +183,8 @@ def _answer_failures(logs: list[Path], target: Path, *, given: bool, as_json: bo
 
     _check_target(target, read_own_site, "failure rate", given=given)
     found = failure_rate(logs, target)
-    write_atomically(target, site_text(found))
+    with before_printing():
+        write_atomically(target, site_text(found))
     if as_json:
         print_json(found.to_dict())
         return
@@ -246,8 +248,9 @@ def _answer(question: Question, measured: Measured | None, target: Path, *, as_j
 
     result = ask(replace(question, measured=measured))
     if changed_findings(result):
-        write_atomically(target, local_text(result))
-        result = replace(result, file=str(target))
+        with before_printing():
+            write_atomically(target, local_text(result))
+            result = replace(result, file=str(target))
     if as_json:
         print_json(result.to_dict())
         return

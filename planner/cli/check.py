@@ -17,6 +17,7 @@ from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
 from planner.cli.plan_options import PlanFile, Row, row_of
+from planner.cli.writing import before_printing
 from planner.question.asked import REPLACED
 from planner.report.printing import print_lines
 
@@ -178,8 +179,10 @@ def _with_file(result: CheckResult, output: Path | None) -> tuple[CheckResult, P
     if result.status == DIVERGED:
         line = f"{output} is not written: a run whose loss is no number is none to calibrate from"
         return replace(result, remarks=(*result.remarks, line)), None
-    said = add_row(output, result.row)
-    return replace(result, remarks=(*result.remarks, *said)), output
+    said: tuple[str, ...] = ()
+    with before_printing() as failed:
+        said = add_row(output, result.row)
+    return replace(result, remarks=(*result.remarks, *said)), None if failed else output
 
 
 def _show(result: CheckResult, written: Path | None, *, as_json: bool) -> None:

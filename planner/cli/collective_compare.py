@@ -30,6 +30,7 @@ from planner.cli.collective_options import (
 )
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, standing_bar
+from planner.cli.writing import before_printing
 
 if TYPE_CHECKING:
     from planner.collectives.questions.comparison import CompareAnswer
@@ -165,7 +166,8 @@ def _run_system(
     check_picture(plot)
     found = system_times(system_question(asked, other), sizes_of(sizes))
     if plot is not None:
-        write_all({plot: picture_bytes(time_picture(found.curves), plot)})
+        with before_printing():
+            write_all({plot: picture_bytes(time_picture(found.curves), plot)})
     if as_json:
         from planner.question.provenance import stamped  # noqa: PLC0415
 
@@ -199,7 +201,8 @@ def _run(
     question, wanted = question_of(asked), sizes_of(sizes)
     with standing_bar(wanted=not as_json, verb="synthesizing") as on_progress:
         found = ask(question, wanted, constants=constants, on_progress=on_progress)
-    _draw(found, plot, plot_schedule)
+    with before_printing():
+        _draw(found, plot, plot_schedule)
     if as_json:
         from planner.question.provenance import stamped  # noqa: PLC0415
 

@@ -28,6 +28,7 @@ from planner.cli.collective_options import (
 )
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.cli.writing import before_printing
 
 _CHANGES = "Slow and failed links"
 FEW = {
@@ -167,7 +168,8 @@ def _run(
             on_progress=on_progress,
         )  # fmt: skip
     if plot is not None:
-        _draw(found, plot)
+        with before_printing():
+            _draw(found, plot)
     if as_json:
         from planner.question.provenance import stamped  # noqa: PLC0415
 

@@ -28,6 +28,7 @@ from planner.cli.collective_options import (
 )
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, standing_bar
+from planner.cli.writing import before_printing
 
 if TYPE_CHECKING:
     from planner.collectives.questions.answers import FrontAnswer
@@ -175,7 +176,10 @@ def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
     question = question_of(asked)
     with standing_bar(wanted=not as_json, verb="synthesizing") as on_progress:
         found = answer(question, on_progress)
-    saved = None if output is None else _save(found, output)
+    saved: str | None = None
+    if output is not None:
+        with before_printing():
+            saved = _save(found, output)
     if as_json:
         from planner.question.provenance import stamped  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ from planner.cli.field_flags import with_fields
 from planner.cli.options import AsJson
 from planner.cli.output import print_json, schedules_bar
 from planner.cli.plan_options import check_plot
+from planner.cli.writing import before_printing
 from planner.question.asked import WHOLE_RUN
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def compare(
         from planner.report.charts.compare import compare_picture  # noqa: PLC0415
         from planner.report.pages.picture_file import write_picture  # noqa: PLC0415
 
-        write_picture(compare_picture(result), plot)
+        with before_printing():
+            write_picture(compare_picture(result), plot)
     if as_json:
         print_json(result.to_dict())
         return

@@ -11,7 +11,7 @@ import typer
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.base.files import same_path, write_all
+from planner.base.files import check_writable, same_path, write_all
 from planner.cli.field_flags import with_fields
 from planner.cli.launching import (
     From,
@@ -45,6 +45,7 @@ from planner.cli.showing import (
     shown_sections,
 )
 from planner.cli.tracing import check_trace, trace_content
+from planner.cli.writing import before_printing
 from planner.question.asked import REPLACED, WHOLE_RUN
 from planner.report.about import page_about
 from planner.report.section_names import EVALUATE
@@ -134,7 +135,7 @@ def evaluate(
     _check_files(files, "the plan file" if source is None else "the file")
     sections = shown_sections(show, EVALUATE, quiet=quiet, as_json=as_json)
     question = question_of(plan_file, row, launch, {**asked, **limited})
-    result = _evaluated(question, files, quiet=as_json or quiet)
+    result, files = _evaluated(question, files, quiet=as_json or quiet)
     if improve:
         result = with_improvements(result, question, launch, {**asked, **launch.job})
     if as_json:
@@ -177,8 +178,8 @@ def _asking(question: Question, files: _Files, row: str | None, asked: Mapping[s
     )
 
 
-def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateResult:
-    """What a plan costs; the files that are asked for are written."""
+def _evaluated(question: Question, files: _Files, *, quiet: bool) -> tuple[EvaluateResult, _Files]:
+    """What a plan costs, and the files that are written of those that are asked for."""
     from planner.answers.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
     from planner.question.resolved import resolve  # noqa: PLC0415
 
@@ -192,7 +193,8 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
         check_no_pictures(
             {"plot": files.plot, "trace": files.trace, "output": files.output, "clocks": asked}
         )
-        return evaluate_pools(resolve_pools(request, origin), plan, question.assumed)
+        pools = resolve_pools(request, origin)
+        return evaluate_pools(pools, plan, question.assumed), files
     with schedules_bar(wanted=not quiet):
         resolved = resolve(request, origin, plan.chips)
         result = question.with_launch(evaluate_plan(resolved, plan, question.assumed))
@@ -200,8 +202,9 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
         found = clocks_found(resolved, result.result.plan, files.clocks, quiet=quiet)
         check_schedule(found, {"trace": files.trace, "frequencies": files.clocks.file})
         result = replace(result, clocks=found)
-    write_all(_texts(result, resolved, files))
-    return result
+    with before_printing() as failed:
+        write_all(_texts(result, resolved, files))
+    return result, replace(files, plot=None, output=None) if failed else files
 
 
 def _check_files(files: _Files, read: str) -> None:
@@ -213,6 +216,8 @@ def _check_files(files: _Files, read: str) -> None:
     for name, path in written.items():
         if path is not None and same_path(path, files.plan):
             raise InputError(f"{name}: {path} is {read} that is read; name another")
+    if files.output is not None:
+        check_writable(files.output)
     if files.plot is not None and files.output is not None and same_path(files.plot, files.output):
         raise InputError(f"output: {files.output} is where --plot goes; name another")
     if files.clocks is not None and files.clocks.file is not None:

@@ -22,6 +22,7 @@ from planner.cli.options import AsJson, option
 from planner.cli.output import print_json, progress_bar
 from planner.cli.plan_options import PlanFile, Row, TraceFile, check_plot
 from planner.cli.tracing import check_trace, trace_content
+from planner.cli.writing import before_printing
 from planner.question.asked import REPLACED
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def explain(
     question = question_of(plan_file, row, launch, asked)
     resolved = resolve(question.request, question.origin, question.plan.chips)
     result = _explained(question, resolved, objective, asked, quiet=as_json)
-    _write(result, resolved, plot, trace)
+    with before_printing():
+        _write(result, resolved, plot, trace)
     if as_json:
         print_json(result.to_dict())
         return

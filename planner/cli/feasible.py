@@ -13,6 +13,7 @@ from planner.cli.completing import several_of
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
+from planner.cli.writing import before_printing
 from planner.question.asked import BY_NAME, FEASIBLE
 
 _QUESTION = "Question"
@@ -145,7 +146,7 @@ def _run(
     with progress_bar(wanted=not as_json) as on_progress, listening(on_progress):
         result = ask(model=model, origin=origin, on_progress=on_progress, **asked)
     if plot is not None:
-        with drawing_bar(plot, wanted=not as_json):
+        with before_printing(), drawing_bar(plot, wanted=not as_json):
             write_picture(feasible_picture(pictured(model, asked, origin), panels), plot)
     if as_json:
         print_json(result.to_dict())

@@ -10,6 +10,7 @@ import typer
 from planner.base.errors import ExitCode
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
+from planner.cli.writing import before_printing
 
 if TYPE_CHECKING:
     from planner.studies.fleet.answer import FleetResult
@@ -71,7 +72,7 @@ def fleet(
     if plot is not None and result.jobs:
         from planner.report.charts.fleet import fleet_picture  # noqa: PLC0415
 
-        with drawing_bar(plot, wanted=not as_json):
+        with before_printing(), drawing_bar(plot, wanted=not as_json):
             write_picture(fleet_picture(result), plot)
     _print(result, as_json=as_json)
     if result.impossible:

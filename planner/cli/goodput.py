@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
+from planner.cli.writing import before_printing
 from planner.question.asked import UPKEEP_ALONE
 
 _JOB = "Job"
@@ -119,7 +120,7 @@ def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
     if plot is not None:
         from planner.report.charts.goodput import goodput_picture  # noqa: PLC0415
 
-        with drawing_bar(plot, wanted=not as_json):
+        with before_printing(), drawing_bar(plot, wanted=not as_json):
             picture = goodput_picture(kept_of(question), question.chips, question.law)
             write_picture(picture, plot)
     if as_json:

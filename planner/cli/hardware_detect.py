@@ -12,6 +12,7 @@ from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import one_of, only_in_shells
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
+from planner.cli.writing import before_printing
 
 if TYPE_CHECKING:
     from planner.machine.detection.cluster import Detected
@@ -77,7 +78,9 @@ def detect(
     name = _NAME if output is None else output.stem
     found = detected(seen, name=name, chip=chip, nodes=nodes, partition=partition)
     if output is not None:
-        write_atomically(output, found.text)
+        with before_printing() as failed:
+            write_atomically(output, found.text)
+        output = None if failed else output
     if as_json:
         print_json(_document(found, output, missing))
         return

@@ -176,6 +176,12 @@ def question_of(
                 f"{name}: is about launches (--from); a plan file says it itself, change it there"
             )
         read = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
+        if "set" in asked:
+            from planner.question.changes.idle import check_moving  # noqa: PLC0415  (few ask)
+
+            given = {name: value for name, value in asked.items() if name != "set"}
+            as_kept = read_plan_file(plan_file, given, flags=True, row=row_of(row)).request
+            check_moving(read.request, read.origin, as_kept.set)
         return Question(**read._asdict(), imported=None, file=str(plan_file))
     from planner.question.launch import read_launch  # noqa: PLC0415  (numpy; not for --help)
 

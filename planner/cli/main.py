@@ -26,6 +26,7 @@ from planner.cli.json_lines import errors_as_asked
 from planner.cli.leading import allowed, moved_first
 from planner.cli.logs import logged
 from planner.cli.streams import StreamError, drop_output, prepare_streams
+from planner.cli.writing import refusals_last
 from strict_yaml.limits import VARIABLE
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
@@ -136,6 +137,15 @@ def main() -> None:
 
 def _guarded(arguments: list[str]) -> int:
     """The exit code of a command; whatever it raises on purpose is said on standard error."""
+    with refusals_last() as refused:
+        code = _answered(arguments)
+    for error in () if code == ExitCode.INTERRUPTED else refused:  # the answer is out
+        code = ended(error)
+    return code
+
+
+def _answered(arguments: list[str]) -> int:
+    """The exit code of a command, whether or not the files that it wanted could be written."""
     try:
         code = _run(arguments)
         sys.stdout.flush()

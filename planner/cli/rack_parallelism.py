@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
+from planner.cli.writing import before_printing
 
 _RACK = "Rack"
 _WORK = "Workload"
@@ -178,7 +179,8 @@ def _figures(
     check_picture(plot)
     answer = figures_asked(figure, settings)
     if plot is not None:
-        write_picture(parallelism_picture(answer.figures), plot)
+        with before_printing():
+            write_picture(parallelism_picture(answer.figures), plot)
     if as_json:
         print_json(answer.to_dict())
         return

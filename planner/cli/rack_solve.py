@@ -13,6 +13,7 @@ from planner.base.files import same_path, write_all
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.cli.writing import before_printing
 from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
@@ -200,7 +201,8 @@ def _run(given: dict[str, Any], pareto: Path | None, plot: Path | None, *, as_js
 
         answer = with_each_counted(given["set"], answered, RackAnswer.to_dict)
     if answer.best is not None:
-        _write(answer, pareto, plot)
+        with before_printing():
+            _write(answer, pareto, plot)
     if as_json:
         print_json(answer.to_dict())
     else:

@@ -10,6 +10,7 @@ import typer
 from planner.base.errors import InputError
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.cli.writing import before_printing
 
 if TYPE_CHECKING:
     from planner.studies.rack.topology.rows import LinkFigures, TopologyResult, TrafficAsked
@@ -166,9 +167,9 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the picture and the loads, then prints."""
-    from planner.base.files import check_writable, same_path  # noqa: PLC0415  (not for --help)
+    from planner.base.files import check_writable, same_path, write_all  # noqa: PLC0415  (not for --help)
     from planner.report.charts.rack_topology import topology_picture  # noqa: PLC0415
-    from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture, picture_bytes  # noqa: PLC0415
     from planner.studies.rack.topology.asking import compare_topologies  # noqa: PLC0415  (numpy)
 
     chips, proof_s, traffic, figures = _read(given, *sent)
@@ -183,10 +184,13 @@ def _run(
             specs, graphs, chips=chips, traffic=traffic, figures=figures, proof_s=proof_s,
             on_progress=on_progress,
         )  # fmt: skip
-    if plot is not None:
-        write_picture(topology_picture(result), plot)
-    if loads is not None:
-        _write_loads(result, loads)
+    with before_printing():
+        contents: dict[Path, str | bytes] = {}
+        if plot is not None:
+            contents[plot] = picture_bytes(topology_picture(result), plot)
+        if loads is not None:
+            contents[loads] = _loads(result)
+        write_all(contents)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -196,19 +200,17 @@ def _run(
         print_view(topology_view(result))
 
 
-def _write_loads(result: TopologyResult, path: Path) -> None:
+def _loads(result: TopologyResult) -> str:
     """A line per edge of every topology."""
     import csv  # noqa: PLC0415  (only for such files)
     import io  # noqa: PLC0415
-
-    from planner.base.files import write_atomically  # noqa: PLC0415
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("topology", "from", "to", "links", "bytes", "bytes_back"))
     for row in result.rows:
         writer.writerows((row.name, *link) for link in row.link_loads())
-    write_atomically(path, text.getvalue())
+    return text.getvalue()
 
 
 def _read(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
+from planner.cli.writing import before_printing
 
 _RACK = "Rack"
 if TYPE_CHECKING:
@@ -165,7 +166,8 @@ def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
         asked.pop("set", None), answered, lambda found: to_dict(*found)
     )
     if plot is not None:
-        write_picture(zero_picture(answer), plot)
+        with before_printing():
+            write_picture(zero_picture(answer), plot)
     if as_json:
         print_json(to_dict(answer, cluster))
     else:

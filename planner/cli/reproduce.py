@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.base.files import check_writable, write_atomically
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.cli.writing import before_printing
 
 if TYPE_CHECKING:
     from planner.studies.reproduce.documents import Document
@@ -96,7 +97,8 @@ def _run(
     if html is not None:
         from planner.report.pages.reproduce import reproduced_page  # noqa: PLC0415  (jinja2)
 
-        write_atomically(html, reproduced_page(found))
+        with before_printing():
+            write_atomically(html, reproduced_page(found))
     if as_json:
         from planner.question.provenance import stamped  # noqa: PLC0415  (not for --help)
 

@@ -9,6 +9,7 @@ from planner.cli.completing import one_of
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
+from planner.cli.writing import before_printing
 
 _MACHINE = "Machine"
 _POINTS = "Points (one of)"
@@ -199,7 +200,8 @@ def _run(asked: dict[str, Any], plot: Path | None, figure: str | None, *, as_jso
     if plot is not None:
         is_path = len(set(result.steps)) > 1
         check_drawn(figures, is_path=is_path, is_degenerate=result.is_degenerate)
-        write_picture(ridgeline_picture(result, figures), plot)
+        with before_printing():
+            write_picture(ridgeline_picture(result, figures), plot)
     if as_json:
         print_json(result.to_dict())
         return

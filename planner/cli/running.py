@@ -13,6 +13,7 @@ from planner.base.files import write_all
 from planner.base.messages import Origin
 from planner.cli.output import print_json, progress_bar
 from planner.cli.solve_files import Outputs
+from planner.cli.writing import before_printing
 from planner.report.printing import print_text
 
 if TYPE_CHECKING:
@@ -81,10 +82,11 @@ def _phases(asked: _Asked) -> None:
         own.check(asked.job_file, phase_request)
     with progress_bar(wanted=not (asked.as_json or asked.quiet)) as on_progress:
         result = solve_phases_request(request, on_progress, origin)
-    texts: dict[Path, str | bytes] = {}
-    for own, phase in zip(files, result.phases, strict=True):
-        texts |= own.texts(phase.request, phase.answer)
-    write_all(texts)
+    with before_printing():
+        texts: dict[Path, str | bytes] = {}
+        for own, phase in zip(files, result.phases, strict=True):
+            texts |= own.texts(phase.request, phase.answer)
+        write_all(texts)
     if asked.as_json:
         print_json(result.to_dict())
     else:
@@ -105,7 +107,8 @@ def _down(asked: _Asked) -> None:
         result = solve_down_request(request, on_progress, asked.origin)
     now = result.now
     if now is not None:
-        outputs.write(now.request, now.answer)
+        with before_printing():
+            outputs.write(now.request, now.answer)
     if asked.as_json:
         print_json(result.to_dict())
     else:

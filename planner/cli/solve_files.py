@@ -47,6 +47,11 @@ class Outputs:
     trace: Path | None
     certificate: Path | None = None
 
+    @property
+    def none(self) -> Outputs:
+        """No file."""
+        return Outputs(plan=None, pareto=(), plot=None, trace=None)
+
     def trail(self) -> Trail | None:
         """Where the search keeps what a certificate needs; None: none is asked for."""
         if self.certificate is None:

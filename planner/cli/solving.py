@@ -14,6 +14,7 @@ from planner.base.messages import Origin
 from planner.cli.output import print_json, progress_bar
 from planner.cli.showing import print_solved
 from planner.cli.solve_files import Outputs
+from planner.cli.writing import before_printing
 from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def answered(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Asks, writes the files, then prints: a reader that stops early must not cost the files."""
+    """Asks, writes the files, then prints."""
     from planner.answers.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
 
     request, origin = question_of(job_file, asked)
@@ -46,11 +47,13 @@ def answered(
     on_point = _say_point if not (as_json or quiet) and sys.stderr.isatty() else None
     with progress_bar(wanted=not (as_json or quiet)) as on_progress:
         result = solve_request(request, on_progress, origin, on_point, trail=trail)
-    outputs.write(request, result, trail)
+    with before_printing() as failed:
+        outputs.write(request, result, trail)
     if as_json:
         print_json(result.to_dict())
     else:
-        print_solved(result, _asking(job_file, asked, outputs), sections, quiet=quiet)
+        written = outputs.none if failed else outputs
+        print_solved(result, _asking(job_file, asked, written), sections, quiet=quiet)
     print_lines(*outputs.missing(result, trail), to=sys.stderr)
     if result.best is None:
         raise typer.Exit(ExitCode.without_plan(result.status))
@@ -93,5 +96,11 @@ def question_of(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, 
     if job_file is not None:
         fields, text = read_job_file(job_file)
         origin = replace(origin, file=str(job_file), content=text.content)
-    fields = changed(fields, asked)
-    return request_from(fields, origin, needed=needed_in(fields)), origin
+    beneath, fields = fields.get("set"), changed(fields, asked)
+    request = request_from(fields, origin, needed=needed_in(fields))
+    if request.set:
+        from planner.question.changes.idle import check_moving  # noqa: PLC0415  (few ask)
+        from planner.question.changes.texts import with_changes  # noqa: PLC0415
+
+        check_moving(request, origin, with_changes((), beneath))
+    return request, origin

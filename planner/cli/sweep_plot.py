@@ -12,6 +12,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json
+from planner.cli.writing import before_printing
 
 if TYPE_CHECKING:
     from planner.report.drawing.chart import Picture
@@ -84,7 +85,8 @@ def plot(
     asked = _Asked(found, kind, x, y, color, columns, least)
     with drawing_bar(plot, wanted=not as_json):
         picture = asked.drawn(list(found.rows(where or [])))
-        write_picture(picture, plot)
+        with before_printing():
+            write_picture(picture, plot)
     chart = picture.charts[0]
     if as_json:
         rows = [list(row) for row in chart.rows]

@@ -12,6 +12,7 @@ from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.cli.writing import before_printing
 from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
@@ -74,9 +75,10 @@ def table(
         return
     names = found.named(None if columns is None else columns.split(","))
     lines = _Lines(found, names, where or [], sort)
-    for path in files.values():
-        if path is not None:
-            _write(path, names, lines)
+    with before_printing():
+        for path in files.values():
+            if path is not None:
+                _write(path, names, lines)
     if as_json:
         print_json(stamped({"columns": names, "rows": [list(row) for row in lines()]}))
     elif not any(files.values()):

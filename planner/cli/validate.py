@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
+from planner.cli.writing import before_printing
 from planner.report.printing import print_document
 
 _QUESTION = "Question"
@@ -153,7 +154,7 @@ def validate(
             on_progress=on_progress,
         )
     if plot is not None and answer.runs is not None:
-        with drawing_bar(plot, wanted=not as_json):
+        with before_printing(), drawing_bar(plot, wanted=not as_json):
             write_picture(validation_picture(answer.runs), plot)
     if as_json:
         print_json(answer.to_dict())

@@ -9,6 +9,7 @@ from planner.base.errors import InputError
 from planner.base.files import same_path
 from planner.base.messages import shown
 from planner.cli.output import print_json, progress_bar
+from planner.cli.writing import before_printing
 from planner.question.asked.usual import BATCH, RANGE
 
 
@@ -79,7 +80,8 @@ def varied(
     with progress_bar(wanted=not as_json) as on_progress:
         result = vary_request(request, texts, on_progress, origin)
     if plot is not None:
-        write_picture(vary_picture(result), plot)
+        with before_printing():
+            write_picture(vary_picture(result), plot)
     if as_json:
         print_json(result.to_dict())
         return

@@ -10,6 +10,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray
+from planner.base.messages import distinguished
 from planner.base.units import (
     is_change,
     plain,
@@ -63,17 +64,13 @@ def over(value: float, limit: float, unit: str) -> str:
     """`92.1 of 80 GB`: three digits, the unit of the limit for both."""
     for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")):
         if limit >= scale:
-            return f"{_apart(value / scale, limit / scale)} {prefix}{unit}"
+            figures = distinguished(value / scale, limit / scale, _digits)
+            return f"{' of '.join(figures)} {prefix}{unit}"
     return f"{value:.3g} of {limit:.3g} {unit}"
 
 
-def _apart(value: float, limit: float) -> str:
-    """Both numbers with as many digits as it takes to tell them apart, at least three."""
-    for digits in range(3, 10):
-        words = plain(value, digits), plain(limit, digits)
-        if words[0] != words[1]:
-            break
-    return " of ".join(words)
+def _digits(value: float, more: int) -> str:
+    return plain(value, 3 + more)
 
 
 def binding_stages(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[str]:
@@ -117,7 +114,8 @@ def refusal_of(
             words = f"{name}: {over(value, limit, unit)}{where}"
             return Refusal(reason=name, words=words, needed=value, allowed=limit)
     if limits.mfu is not None and result.mfu < limits.mfu:
-        words = f"MFU: {show_percent(result.mfu)}, not allowed below {show_percent(limits.mfu)}"
+        reached, least = distinguished(result.mfu, limits.mfu, show_percent)
+        words = f"MFU: {reached}, not allowed below {least}"
         return Refusal(reason="MFU", words=words, needed=result.mfu, allowed=limits.mfu)
     return _refusal_of_run(model, result, limits)
 

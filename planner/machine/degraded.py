@@ -49,6 +49,11 @@ def read_degraded(value: Any) -> Any:
     return tuple(f"{level}:{link_words(u, v)}={share:g}" for (level, u, v), share in found.items())
 
 
+def level_of(word: str) -> str:
+    """The level that a word in its plain form is of."""
+    return word.partition(":")[0]
+
+
 def degraded_schema() -> dict[str, Any]:
     """The JSON Schema of `degrade_link`."""
     word = {"type": "string", "pattern": _PATTERN, "examples": ["nvlink:0-2=0.25"]}

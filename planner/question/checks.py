@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from planner.base.messages import distinguished
 from planner.base.units import show_bytes
 from planner.base.vocabulary import ANY
 from planner.cost.context import CostModel
@@ -43,10 +44,8 @@ def problems_of(
     found = [line for name, texts in fix.items() for line in _of_field(model, name, texts)]
     capacity = model.chip.memory_bytes
     if max_memory is not None and max_memory > capacity:
-        found.append(
-            f"max-memory: {show_bytes(max_memory)} is more than the {show_bytes(capacity)} "
-            f"of each {model.chip.name}"
-        )
+        asked, there = distinguished(max_memory, capacity, show_bytes)
+        found.append(f"max-memory: {asked} is more than the {there} of each {model.chip.name}")
     return found
 
 

@@ -45,6 +45,7 @@ from planner.question.defaults import (
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.kinds.adapters import target_problems, targets_in, tuning_problems
 from planner.question.kinds.images import image_problems
+from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.records import (
@@ -101,6 +102,12 @@ class Resolved:
         if self.fewest_chips == self.chips:
             return (self.chips,)
         return tuple(n for n in self.cost.cluster.chip_counts(self.chips) if n >= self.fewest_chips)
+
+    @property
+    def takes_fewer(self) -> bool:
+        """Whether fewer chips are used where no plan fits on all that are asked for."""
+        open_to_it = not self.request.chips_exact and self.request.keeps_to_chips
+        return open_to_it and not _all_chips_in(self.request, self.cost.assumptions)
 
     @property
     def cooling(self) -> str | None:
@@ -250,14 +257,17 @@ def _contradicting(request: Request) -> list[str]:
     lines = []
     if request.chips is not None and request.chips_at_most is not None:
         lines.append("chips-at-most: chips says how many there are; leave one of the two out")
-    if request.chips_exact is False and request.keeps_to_chips:
-        lines.append(
-            f"chips-exact: plans on chips {request.chips} use all of them; for fewer give "
-            f"chips-at-most {request.chips} in place of chips"
-        )
-    elif request.chips_exact and not request.keeps_to_chips:
+    if request.chips_exact and not request.keeps_to_chips:
         lines.append("chips-exact: contradicts a range of chips; leave one of the two out")
     return lines
+
+
+def _all_chips_in(request: Request, assumptions: Assumptions) -> str:
+    """What keeps plans to all of their chips, also where none fits; empty: nothing."""
+    kind = kind_of(request)
+    if kind is Kind.UNIFORM:
+        return f"plans of {request.assumptions}" if assumptions.token_granularity else ""
+    return "several machines" if kind is Kind.MACHINES else "uneven stages"
 
 
 def _machine(
@@ -381,6 +391,9 @@ def _unfit(request: Request, assumptions: Assumptions, model: Model, cluster: Cl
             f"chips: under {request.assumptions} the chips share a step's tokens, so that each "
             "number of chips has its own plans; give one number"
         )
+    whole = _all_chips_in(request, assumptions)
+    if request.chips_exact is False and request.keeps_to_chips and whole:
+        lines.append(f"chips-exact: {whole} use all chips in any case; leave it out")
     if problem := torus_axes_problem(request.torus_axes or {}, cluster):
         lines.append(problem)
     return lines

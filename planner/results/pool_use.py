@@ -15,8 +15,8 @@ class PoolUse:
         name, hardware, chip, chips: The pool.
         stages: Which stages of the pipeline are on it, from 0.
         layers: Transformer layers on them.
-        memory_bytes, memory_limit_bytes: Of its fullest chip, without the reserve; what it may
-            fill.
+        memory_bytes, memory_limit_bytes: Of its fullest chip, without the reserve; what a search
+            lets it fill.
         fits: Whether all its stages do.
         alone_s: Step time of the best plan on this pool alone, of any mesh and layers; None: there
             is none, or it was not looked for.

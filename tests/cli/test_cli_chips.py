@@ -148,9 +148,12 @@ def test_counts_that_divide_badly_say_so() -> None:
          "nearest counts are 8 and 16"),
         (("--chips", "8", "--chips-at-most", "8"),
          "chips-at-most: chips says how many there are; leave one of the two out"),
-        (("--chips", "8", "--no-chips-exact"),
-         "chips-exact: plans on chips 8 use all of them; for fewer give chips-at-most 8 in place "
-         "of chips"),
+        (("--chips", "8", "--layout", "uneven", "--no-chips-exact"),
+         "chips-exact: uneven stages use all chips in any case; leave it out"),
+        (("--chips", "8", "--pes", "66,132", "--no-chips-exact"),
+         "chips-exact: several machines use all chips in any case; leave it out"),
+        (("--chips", "8", "--assumptions", "roofline", "--no-chips-exact"),
+         "chips-exact: plans of roofline use all chips in any case; leave it out"),
         (("--chips", "2..8", "--chips-exact"),
          "chips-exact: contradicts a range of chips; leave one of the two out"),
         (("--chips", "2..8", "--assumptions", "roofline"),
@@ -168,6 +171,18 @@ def test_a_plan_on_other_chips_contradicts_the_question() -> None:
     for fields, name in (({"chips": "8..16"}, "chips"), ({"chips_at_most": 2}, "chips_at_most")):
         with pytest.raises(InputError, match=f"^{name}: .* contradicts the mesh of the plan"):
             package.evaluate(Plan(dp=4), **job, **fields)
+
+
+def test_the_default_of_chips_exact_can_be_named() -> None:
+    question: dict[str, Any] = {
+        "model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8, "axes": ("dp",),
+    }  # fmt: skip
+    for limit in (0.39, 0.4):  # all chips reach the first alone
+        plain, named = (
+            package.solve(**question, min_mfu=limit, chips_exact=given) for given in (None, False)
+        )
+        assert plain.require().plan == named.require().plan
+        assert plain.require().chips == (8 if limit == 0.39 else 4)
 
 
 def test_chips_exact_says_that_it_is_the_default() -> None:

@@ -131,7 +131,7 @@ def test_what_cannot_be_says_so_in_one_line(tmp_path: Path, stages: Any, line: s
     assert len(outcome.err.strip().splitlines()) == 1
 
 
-def test_both_kinds_of_layers_must_be_told_apart(tmp_path: Path) -> None:
+def test_both_kinds_of_layers_must_be_distinguished(tmp_path: Path) -> None:
     stages = [{"layers": 9, "recompute": {"full": 3}}, {"layers": 6}, {"layers": 6}, {"layers": 6}]
     outcome = planner("evaluate", written(tmp_path, stages, "deepseek-v2-lite"))
     assert outcome.code == 2

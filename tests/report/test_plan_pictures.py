@@ -176,7 +176,7 @@ def test_one_stage_lies_on_its_side() -> None:
     assert {line.points[0][0] == line.points[1][0] for line in lines} == {True}
 
 
-def test_the_reserve_is_told_apart_from_what_is_filled(piped: EvaluateResult) -> None:
+def test_the_reserve_is_distinguished_from_what_is_filled(piped: EvaluateResult) -> None:
     costs = piped.result
     filled, reserve = show_bytes(costs.memory_per_chip_bytes), show_bytes(costs.reserve_bytes)
     whole = show_bytes(costs.memory_per_chip_bytes + costs.reserve_bytes)

@@ -52,7 +52,7 @@ def test_curves_of_which_one_would_hide_the_other_are_one_with_both_names(
     assert all(max(pair) / min(pair) - 1 <= 2e-3 for pair in by_gpus.values())
 
 
-def test_passes_are_told_apart_and_none_is_said(figures: dict[int, Figure]) -> None:
+def test_passes_are_distinguished_and_none_is_said(figures: dict[int, Figure]) -> None:
     for number, value in ((10, "total_j"), (11, "latency_s")):
         figure = figures[number]
         chart = parallelism_chart(figure)

@@ -79,7 +79,7 @@ def test_what_yaml_has_words_for_is_left_to_it(text: str) -> None:
     assert json_data(text) is None
 
 
-def test_it_is_told_apart_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_distinguished_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     text = json.dumps({"a": {"b": [1, 2]}, "c": None}, indent=1)
     monkeypatch.setattr(reading, "_read", None)
     assert load(text) == {"a": {"b": [1, 2]}, "c": None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from planner.base.messages import distinguished
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.energy.boundaries import MEASURED
 from planner.plan import Plan
@@ -104,11 +105,12 @@ def lacking_memory(
     needed, limit = figures
     if needed <= limit:
         raise ValueError("the plan fits in memory: memory is not the reason")
+    needs, has = distinguished(needed, limit, show_bytes)
     return Diagnosis(
         constraint="memory",
         explanation=(
             f"memory: {leanest} ({mesh_words(plan)}; {choice_words(plan)}) needs "
-            f"{show_bytes(needed)} of the {show_bytes(limit)} that may be filled on each {where}: "
+            f"{needs} of the {has} that may be filled on each {where}: "
             f"{show_bytes(needed - limit)} too much"
         ),
         needed=needed,
@@ -146,10 +148,11 @@ def broken_limit(
     if limits.mfu is not None and mfu < limits.mfu:
         return less_used(limits.mfu, which, mfu, remedies)
     limit = limits.most_w
+    drawn, most = distinguished(power_w, limit, show_watts)
     return Diagnosis(
         constraint="max-power",
-        explanation=f"power: no plan within the other limits draws at most {show_watts(limit)} "
-        f"{MEASURED[limits.power_boundary]}{power_words} draws {show_watts(power_w)}",
+        explanation=f"power: no plan within the other limits draws at most {most} "
+        f"{MEASURED[limits.power_boundary]}{power_words} draws {drawn}",
         needed=power_w,
         available=limit,
         remedies=remedies,
@@ -158,10 +161,10 @@ def broken_limit(
 
 def slower(limit_s: float, which: str, time_s: float, remedies: tuple[str, ...]) -> Diagnosis:
     """That a plan, the fastest, takes longer than the limit."""
+    takes, most = distinguished(time_s, limit_s, show_seconds)
     return Diagnosis(
         constraint="max-step-time",
-        explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
-        f"{show_seconds(limit_s)}",
+        explanation=f"step time: {which} takes {takes}, the limit is {most}",
         needed=time_s,
         available=limit_s,
         remedies=remedies,
@@ -170,10 +173,10 @@ def slower(limit_s: float, which: str, time_s: float, remedies: tuple[str, ...])
 
 def less_used(limit: float, which: str, mfu: float, remedies: tuple[str, ...]) -> Diagnosis:
     """That a plan, the best, uses less of the chips than the limit."""
+    reached, least = distinguished(mfu, limit, show_percent)
     return Diagnosis(
         constraint="min-mfu",
-        explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit is "
-        f"{show_percent(limit)}",
+        explanation=f"utilization: {which} reaches an MFU of {reached}, the limit is {least}",
         needed=limit,
         available=mfu,
         remedies=remedies,

@@ -140,7 +140,7 @@ def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
             explanation=f"memory: {within} ({room})",
             remedies=first_few(_freer(asked), _more_chips(asked)),
         )
-    known = PooledPlan(pools=asked.pools, plan=plan, limits=asked.limits)
+    known = PooledPlan(pools=asked.pools, plan=plan, limits=asked.limits, allowed=asked.limits)
     use = max(known.uses, key=lambda use: use.memory_bytes - use.memory_limit_bytes)
     stage = max(use.stages, key=lambda stage: float(known.held_bytes[stage]))
     most = max(use.memory_bytes for use in known.uses)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from frozen_records import dataclass
+from planner.base.messages import distinguished
 from planner.base.units import (
     DAY_S,
     plain,
@@ -83,8 +85,8 @@ def run_limit(space: UniformSpace, others: Iterator[str]) -> Diagnosis | None:
 def _line(model: CostModel, name: str, least: _Least, limit: float) -> str:
     """`the shortest run takes 14 days on 4,096 chips, the limit is 10 days`."""
     chips = plural(least.witness.chips, "chip")
-    words = f"{_LEAST[name][1]} {_shown(model, name, least.value)} on {chips}"
-    return f"{words}, the limit is {_shown(model, name, limit)}"
+    takes, most = distinguished(least.value, limit, partial(_shown, model, name))
+    return f"{_LEAST[name][1]} {takes} on {chips}, the limit is {most}"
 
 
 def _within(space: UniformSpace) -> dict[str, _Least]:
@@ -135,12 +137,12 @@ def endless(model: CostModel, chips: int) -> Diagnosis:
     )
 
 
-def _shown(model: CostModel, name: str, value: float) -> str:
-    """What is limited, in words."""
+def _shown(model: CostModel, name: str, value: float, more: int = 0) -> str:
+    """What is limited, in words, with so many digits beyond the usual ones."""
     if name == "budget":
-        return plain(value, 4)
+        return plain(value, 4 + more)
     if name == "run_energy":
-        return f"{show_watt_hours(value / 3600)} with the facility"
+        return f"{show_watt_hours(value / 3600, more)} with the facility"
     chance = None if model.run is None else model.run.chance
     at = "" if chance is None else f" at a chance of {show_percent(chance)}"
-    return f"{show_days(value / DAY_S)}{at}"
+    return f"{show_days(value / DAY_S, more)}{at}"

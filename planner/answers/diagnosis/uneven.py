@@ -21,6 +21,7 @@ from planner.answers.diagnosis.diagnosis import (
     some_limit,
 )
 from planner.answers.diagnosis.uniform import UniformReasons
+from planner.base.messages import distinguished
 from planner.base.units import plural, show_watts
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
@@ -134,11 +135,12 @@ def too_little_power(space: UniformSpace, chips: int, uniform: Found) -> Diagnos
         return None
     coolest = uniform.misses.coolest
     looser = iter(()) if coolest is None else looser_limits(model, limits, coolest)
+    waiting, most = distinguished(least, limit, show_watts)
     return Diagnosis(
         constraint="max-power",
-        explanation=f"power: every plan draws more than {show_watts(least)}, which "
+        explanation=f"power: every plan draws more than {waiting}, which "
         f"{plural(chips, 'chip')} {_WAITING[limits.power_boundary]} draw while they wait; the "
-        f"limit is {show_watts(limit)}",
+        f"limit is {most}",
         needed=least,
         available=limit,
         remedies=first_few(looser, fewer_chips(space, chips)),

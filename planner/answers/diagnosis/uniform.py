@@ -8,12 +8,14 @@ from functools import cached_property
 
 from frozen_records import dataclass
 from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower, unfinished
+from planner.answers.diagnosis.rules import of_framework, of_rules
 from planner.answers.diagnosis.run_limits import endless, run_limit
+from planner.base.messages import distinguished
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import MEASURED
 from planner.cost.evaluate import memory_table
-from planner.frameworks.rules import DEVICES_RULE, TARGET, all_rules, demands_of
+from planner.frameworks.rules import DEVICES_RULE, TARGET, demands_of
 from planner.plan import Plan, PlanTable
 from planner.plan.words import recompute_words
 from planner.question.options import SpaceOptions
@@ -21,7 +23,6 @@ from planner.results.parts import Diagnosis
 from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
 from planner.search.driver import Driver, Found
-from planner.search.infeasible.chunks import layers_in_chunks, unequal_chunks_alone
 from planner.search.infeasible.more_memory import more_memory
 from planner.search.infeasible.near_misses import NearMisses, Witness
 from planner.search.infeasible.remedies import (
@@ -32,7 +33,6 @@ from planner.search.infeasible.remedies import (
     looser_limits,
     mfu_of,
     more_chips,
-    other_batch,
     other_options,
     other_precision,
     possible_on_any,
@@ -41,24 +41,6 @@ from planner.search.infeasible.remedies import (
 from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.solution import Status
-
-_RULES = {
-    "axes": "the axes and values that were asked for",
-    "fixed": "the values that were asked for",
-    "framework": "pipeline parallelism, which the framework does not have",
-    "heads": "attention heads or MLP width that tp does not divide",
-    "sequence": "a sequence length that cp does not divide",
-    "layers": "layers that pp does not divide",
-    "batch": "a global batch that the data ranks do not divide",
-    "experts": "ranks that ep does not divide",
-    "micro_batches": "micro-batches that an interleaved pipeline does not divide",
-}
-_WAYS = {
-    "factorizations": "way to write {chips} as tp x cp x pp x data ranks",
-    "meshes": "mesh of tp, cp, pp, dp, fsdp and ep on {chips}",
-    "partial_plans": "micro-batch and pipeline on {chips}",
-    "plans": "plan on {chips}",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +97,7 @@ class UniformReasons(Reasons):
             )
         if self._some_fit or len(self.leanest.points) or not _ended(self.leanest):
             return None
-        return _rules(space, chips, self.leanest)
+        return of_rules(space, chips, self.leanest)
 
     def of_memory(self) -> Diagnosis | None:
         """The leanest plan does not fit."""
@@ -168,59 +150,10 @@ def _unfinished(limits: Limits) -> Diagnosis:
     )
 
 
-def _rules(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
-    """The rules leave nothing, whatever the memory: at the stage after which nothing is left."""
-    stage = next(name for name in reversed(_WAYS) if found.counts[name].get("considered"))
-    counts = found.counts[stage]
-    passed = ("considered", "kept", "searched", "opened")
-    reasons = "; ".join(
-        f"{count:,} by {_RULES.get(name) or _of_framework(name)}"
-        for name, count in counts.items()
-        if name not in passed
-    )
-    noun = "chip" if chips == 1 else "chips"
-    way = _WAYS[stage].format(chips=f"{chips:,} {noun}")
-    return Diagnosis(
-        constraint="divisibility",
-        explanation=(
-            f"no {way} can run {space.model.job.model.name}: {counts['considered']:,} were "
-            f"excluded, {reasons}{_unequal_chunks(space, chips)}"
-        ),
-        remedies=first_few(
-            other_options(space, chips),
-            fewer_chips(space, chips),
-            more_chips(space, chips),
-            other_batch(space, chips),
-        ),
-    )
-
-
-def _unequal_chunks(space: UniformSpace, chips: int) -> str:
-    """That chunks have to be equal, where what was asked for has no equal ones; else nothing."""
-    if not unequal_chunks_alone(space.model, chips, space.options):
-        return ""
-    own = space.model.job.model.layers
-    counted = ", embedding and head counted"
-    words = [
-        f"{layers} layers{counted if layers > own else ''}"
-        for layers in layers_in_chunks(space.model)
-    ]
-    return (
-        "; more than one chunk per stage is searched with equal chunks only, here of "
-        f"{' or '.join(words)} (planner evaluate costs a plan with others)"
-    )
-
-
-def _of_framework(name: str) -> str:
-    """A rule, with where it is enforced."""
-    rule = next(rule for rule in all_rules() if rule.name == name.rpartition(TARGET)[2])
-    return f"the rule {name} ({rule.source})"
-
-
 def _kept_out(space: UniformSpace, chips: int, found: Found) -> str:
     """The rules of targets that drop plans which fit; empty where there are none."""
     dropped = [
-        f"{count:,} {stage} by {_of_framework(name)}"
+        f"{count:,} {stage} by {of_framework(name)}"
         for stage, counts in found.counts.items()
         for name, count in counts.items()
         if TARGET in name
@@ -257,7 +190,8 @@ def _memory(space: UniformSpace, chips: int, leanest: PlanTable, kept_out: str) 
     if host > host_limit:
         over.append(("host memory", host, host_limit, "of host memory that each chip has"))
     figures = ", and ".join(
-        f"{show_bytes(need)} of the {show_bytes(have)} {what}" for _, need, have, what in over
+        f"{' of the '.join(distinguished(need, have, show_bytes))} {what}"
+        for _, need, have, what in over
     )
     excess = " and ".join(show_bytes(need - have) for _, need, have, _ in over)
     names = " and ".join(name for name, *_ in over)
@@ -319,6 +253,7 @@ def _cost_limit(
     if misses.fastest_cool is None:
         return _too_hot(space, chips, coolest, misses.coolest_fast)
     cool, fast, power_w = misses.fastest_cool, misses.coolest_fast, limits.most_w
+    drawn, most = distinguished(fast.power_w, power_w, show_watts)
     names = [
         name
         for name, limit in (("max-step-time", limits.step_time_s), ("min-mfu", limits.mfu))
@@ -328,8 +263,7 @@ def _cost_limit(
         constraint=" and ".join([*names, "max-power"]),
         explanation=(
             f"the limits exclude each other: within {_allowed_time(limits)} the least power is "
-            f"{show_watts(fast.power_w)} {MEASURED[limits.power_boundary]}, the limit is "
-            f"{show_watts(power_w)}; within that "
+            f"{drawn} {MEASURED[limits.power_boundary]}, the limit is {most}; within that "
             f"power the fastest plan takes {show_seconds(cool.time_s)}"
             + (f" (MFU {show_percent(mfu_of(space.model, cool))})" if limits.mfu else "")
         ),
@@ -363,13 +297,14 @@ def _too_slow(space: UniformSpace, chips: int, fastest: Witness, misses: NearMis
 
 def _too_hot(space: UniformSpace, chips: int, coolest: Witness, fast: Witness) -> Diagnosis:
     limit = space.limits.most_w
+    least, most = distinguished(coolest.power_w, limit, show_watts)
     given = _allowed_time(space.limits)
     more = f"; within {given} the least is {show_watts(fast.power_w)}" if given else ""
     return Diagnosis(
         constraint="max-power",
         explanation=(
-            f"power: every plan draws at least {show_watts(coolest.power_w)} "
-            f"{MEASURED[space.limits.power_boundary]}, the limit is {show_watts(limit)}{more}"
+            f"power: every plan draws at least {least} "
+            f"{MEASURED[space.limits.power_boundary]}, the limit is {most}{more}"
         ),
         needed=coolest.power_w,
         available=limit,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from planner.answers.notes.unmodelled import unmodelled
 from planner.assumptions.software import FrameworkProfile
+from planner.base.messages import distinguished
 from planner.base.units import show_bytes
 from planner.cost.context import CostModel
 from planner.cost.memory.risk import headroom_note
@@ -54,7 +55,7 @@ def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> li
         ),
     )
     return [
-        f"{name}: {show_bytes(held)} of {show_bytes(limit)} {which}"
+        f"{name}: {' of '.join(distinguished(held, limit, show_bytes))} {which}"
         for name, held, limit, which in memories
         if held > limit
     ]

@@ -37,12 +37,14 @@ class PooledPlan:
     Attributes:
         pools: The pools.
         plan: Its stages name them.
-        limits: On the memory of a chip.
+        limits: What a search lets a chip fill, which answers show.
+        allowed: What this plan may fill; one that is given may have any risk.
     """
 
     pools: tuple[Pool, ...]
     plan: Plan
     limits: Limits
+    allowed: Limits
 
     @cached_property
     def found(self) -> PooledCost:
@@ -63,6 +65,7 @@ class PooledPlan:
         for at, pool in enumerate(self.pools):
             mine = np.flatnonzero(self.found.owner == at)
             limit = self.limits.bytes_of_plan(pool.model, alike)
+            allowed = self.allowed.bytes_of_plan(pool.model, alike)
             uses.append(
                 PoolUse(
                     name=pool.name,
@@ -73,14 +76,14 @@ class PooledPlan:
                     layers=int(layers[mine].sum()),
                     memory_bytes=float(held[mine].max()),
                     memory_limit_bytes=limit,
-                    fits=bool((held[mine] <= limit).all()),
+                    fits=bool((held[mine] <= allowed).all()),
                 )
             )
         return tuple(uses)
 
     @property
     def _limits_bytes(self) -> FloatArray:
-        """(pp,) bytes that every stage may fill."""
+        """(pp,) bytes that a search lets every stage fill."""
         return np.array([self.uses[at].memory_limit_bytes for at in self.found.owner])
 
     @property

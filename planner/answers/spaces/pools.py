@@ -132,7 +132,7 @@ def _counts(found: Fastest) -> dict[str, dict[str, int]]:
 
 def _chosen(request: Request, asked: PooledQuestion, found: Fastest, plan: Plan) -> Chosen:
     """The fastest plan, beside what each pool does alone."""
-    known = PooledPlan(pools=asked.pools, plan=plan, limits=asked.limits)
+    known = PooledPlan(pools=asked.pools, plan=plan, limits=asked.limits, allowed=asked.limits)
     pairs = zip(known.uses, known.pools, strict=True)
     uses = tuple(_with_alone(use, pool, asked) for use, pool in pairs)
     return Chosen(
@@ -211,11 +211,12 @@ def evaluate_pools(
         InputError: The plan breaks a rule of arithmetic, or its stages are not on these pools.
     """
     pools, request = resolved.pools, resolved.request
-    limits = limits_on_given(request)
     broken = _broken(pools, plan, arithmetic_only=True)
     if broken:
         raise InputError("\n".join(f"plan: {line}" for line in broken))
-    known, notes = PooledPlan(pools=pools, plan=plan, limits=limits), _notes(resolved)
+    limits, allowed = limits_of(request), limits_on_given(request)
+    known = PooledPlan(pools=pools, plan=plan, limits=limits, allowed=allowed)
+    notes = _notes(resolved)
     return EvaluateResult(
         result=known.result,
         fits=all(use.fits for use in known.uses),
@@ -260,7 +261,7 @@ def _caveats(known: PooledPlan) -> list[str]:
             memory_per_chip_bytes=use.memory_bytes,
             lacks_headroom=bool(lacks_headroom(framework, held, pool.model.chip.memory_bytes)),
         )
-        of_pool = caveats(pool.model, seen, known.limits)
+        of_pool = caveats(pool.model, seen, known.allowed)
         memory = ("memory: ", "headroom: ")
         lines += [f"{use.name}: {line}" if line.startswith(memory) else line for line in of_pool]
     return lines

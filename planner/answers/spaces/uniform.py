@@ -122,9 +122,7 @@ def _most_with_plan(resolved: Resolved, space: UniformSpace) -> int | None:
 
     None where no fewer are wanted, or none of them has a plan that time lets find.
     """
-    wanted = space.chips == (resolved.chips,) and not resolved.request.chips_exact
-    shared = resolved.cost.assumptions.token_granularity  # each number has its own job
-    if shared or not wanted:
+    if space.chips != (resolved.chips,) or not resolved.takes_fewer:
         return None
     below = [n for n in resolved.cost.cluster.chip_counts(resolved.chips) if n < resolved.chips]
     with suppress(OutOfTime):

@@ -28,12 +28,12 @@ SEARCH_FIELDS = (
         name="chips_exact",
         help=(
             "Plans use all of the chips that --chips gives, or none is the answer (default: the "
-            "most below, where none fits on all); where budgets alone end their number, the most "
-            "that they allow"
+            "most below, where no uniform plan fits on all); where budgets alone end their number, "
+            "the most that they allow"
         ),
         panel=SEARCH,
         kind="switch",
-        default_text="the most below, where none fits on all",
+        default_text="the most below, where no uniform plan fits on all",
     ),
     Asked(
         name="axes",

@@ -68,6 +68,23 @@ def changes_of(
         InputError: A path is unknown or a value is none, one line per mistake; or a record cannot
             be loaded.
     """
+    found, names = _read(texts, model, hardware)
+    return Changes(fields=tuple(_counting(found, scaled)), names=names)
+
+
+def idle_changes(
+    texts: tuple[str, ...], model: str, hardware: str, scaled: Callable[[str], bool]
+) -> list[Changed]:
+    """The changes that leave their field as it is; arguments and errors as of `changes_of`."""
+    found, _ = _read(texts, model, hardware)
+    counted = list(_counting(found, scaled))
+    return [one for one in found if one not in counted]
+
+
+def _read(
+    texts: tuple[str, ...], model: str, hardware: str
+) -> tuple[list[Changed], dict[str, str]]:
+    """The changes, and names of the records that they are of; as of `changes_of`."""
     leaves, names = fields_of(model, hardware)
     found, problems, paths = [], [], dict[str, str]()
     for change in changes_in(texts):
@@ -81,7 +98,7 @@ def changes_of(
             problems += [f"set: {line}" for line in str(error).split("\n")]
     if problems:
         raise InputError("\n".join(problems))
-    return Changes(fields=tuple(_counting(found, scaled)), names=names)
+    return found, names
 
 
 def _value(leaf: Leaf, change: Change) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,14 +39,8 @@ def changed_records(
         return NONE, model, cluster
     from planner.question.changes.changes import changes_of  # noqa: PLC0415  (start-up; few ask)
 
-    other = any(count != cluster.chip.pe_count for count in request.pes or ())
-    changes = tried.attempt(
-        changes_of,
-        request.set,
-        request.model,
-        request.hardware,
-        lambda path: other and grows(path, request.scale),
-    )
+    scaled = scales(request, cluster)
+    changes = tried.attempt(changes_of, request.set, request.model, request.hardware, scaled)
     if changes is None:
         raise tried.error()
     if changes.model:
@@ -54,6 +49,12 @@ def changed_records(
     if changes.hardware:
         cluster = tried.needed(tried.attempt(cluster_named, request.hardware, changes.hardware))
     return changes, model, cluster
+
+
+def scales(request: Request, cluster: Cluster) -> Callable[[str], bool]:
+    """Whether the field at a full path grows with the PEs that the question gives chips."""
+    other = any(count != cluster.chip.pe_count for count in request.pes or ())
+    return lambda path: other and grows(path, request.scale)
 
 
 def assumptions_of(

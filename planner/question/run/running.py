@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.base.messages import distinguished
 from planner.base.units import HOUR_S, show_bytes
 from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.context import CostModel
@@ -160,9 +161,10 @@ def no_peers(request: Request, model: CostModel, chips: int, copied_bytes: float
     needed = peer_bytes(copied_bytes)
     room = model.chip.host_memory_bytes
     if needed > room:
+        needs, has = distinguished(needed, room, show_bytes)
         return (
-            f"its copies need {show_bytes(needed)} of the host's memory per chip (its own and a "
-            f"peer's, twice each), of {show_bytes(room)}"
+            f"its copies need {needs} of the host's memory per chip (its own and a "
+            f"peer's, twice each), of {has}"
         )
     return ""
 

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
+from planner.base.messages import distinguished
 from planner.base.units import (
     is_change,
     plural,
@@ -86,16 +87,20 @@ def _evidence(notes: Notes) -> list[str]:
     return [f"interval from {runs}{none} (--show evidence)"]
 
 
-def _of_limit(held_bytes: float, limit_bytes: float) -> str:
-    """The limit of searches, beside what a plan holds, which may be above it."""
-    limit = show_bytes(limit_bytes)
-    return f" of {limit}" if held_bytes <= limit_bytes else f", above the {limit} of searches,"
+def _of_limit(held_bytes: float, limit_bytes: float) -> tuple[str, str]:
+    """What a plan holds, and beside it the limit of searches, which it may be above."""
+    if held_bytes <= limit_bytes:
+        return show_bytes(held_bytes), f" of {show_bytes(limit_bytes)}"
+    held, limit = distinguished(held_bytes, limit_bytes, show_bytes)
+    return held, f", above the {limit} of searches,"
 
 
 def _memory_words(plan: PlanResult, facts: PlanFacts | None, verdict: str) -> str:
     """What the fullest chip holds of what it may, and how likely it runs out."""
-    of = "" if facts is None else _of_limit(plan.memory_per_chip_bytes, facts.memory_limit_bytes)
-    words = f"{show_bytes(plan.memory_per_chip_bytes)}{of} per chip"
+    held, of = show_bytes(plan.memory_per_chip_bytes), ""
+    if facts is not None:
+        held, of = _of_limit(plan.memory_per_chip_bytes, facts.memory_limit_bytes)
+    words = f"{held}{of} per chip"
     if plan.memory_low_bytes is not None and plan.memory_high_bytes is not None:
         ends = interval_words(plan.memory_low_bytes, plan.memory_high_bytes, show_bytes)
         words += f" (80 %: {ends})"

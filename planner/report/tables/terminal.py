@@ -9,6 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from planner.base.messages import distinguished
 from planner.base.units import (
     plain,
     show_bytes,
@@ -259,14 +260,16 @@ def fits_words(result: EvaluateResult) -> str:
         return "The plan does not fit in memory."
     costs = result.result
     if result.pools:
-        return "The plan fits: every pool has room for its stages."
+        full = [use.name for use in result.pools if use.memory_bytes > use.memory_limit_bytes]
+        above = f", on {' and '.join(full)} more than searches fill" if full else ""
+        return f"The plan fits: every pool has room for its stages{above}."
     held, limit = costs.memory_per_chip_bytes, result.memory_limit_bytes
-    beside = (
-        f"of the {show_bytes(limit)} of each chip that may be filled"
-        if held <= limit
-        else f"of each chip, above the {show_bytes(limit)} that searches fill"
-    )
-    words = f"The plan fits: it fills {show_bytes(held)} {beside}"
+    if held <= limit:
+        beside = f"{show_bytes(held)} of the {show_bytes(limit)} of each chip that may be filled"
+    else:
+        beside = " of each chip, above the ".join(distinguished(held, limit, show_bytes))
+        beside += " that searches fill"
+    words = f"The plan fits: it fills {beside}"
     if costs.reserve_bytes > 0:
         words += f", with {show_bytes(costs.reserve_bytes)} reserve outside"
     if costs.host_memory_bytes > 0:

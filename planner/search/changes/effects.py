@@ -1,5 +1,7 @@
 """What each change of a question does to its answer; what can do nothing is refused.
 
+A degraded link of a level that no plan reaches does nothing either.
+
 A change is looked at alone: the question with all of its changes beside that with all others. Where
 a plan of the answer takes another time, energy or memory, it counts. Else plans of every kind are
 tried (`planner.search.changes.sample`): where one of them differs, the change counts and the answer
@@ -17,12 +19,13 @@ import numpy as np
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.cost.evaluate import evaluate_table
+from planner.machine.degraded import level_of
 from planner.plan import PlanTable
 from planner.question.changes.changed import Changed
 from planner.question.options import SpaceOptions
 from planner.question.request import ARGUMENTS
 from planner.question.resolved import Resolved, resolve
-from planner.search.changes.reasons import reason_of
+from planner.search.changes.reasons import not_reached, reason_of
 from planner.search.changes.sample import sample_of
 
 _SAME = 1e-12
@@ -53,6 +56,7 @@ def notes_of_changes(
     """
     notes: list[str] = []
     problems: list[str] = []
+    (problems if refuses else notes).extend(_links_beyond(resolved, chips))
     tried: PlanTable | None = None
     for one in resolved.changes.fields:
         if one.stays:
@@ -80,8 +84,17 @@ def notes_of_changes(
                 f"the plans: {why}"
             )
     if problems:
-        raise InputError("\n".join(origin.blame(line, {"set"}) for line in problems))
+        blamed = {"set", "degrade_link"}
+        raise InputError("\n".join(origin.blame(line, blamed) for line in problems))
     return notes
+
+
+def _links_beyond(resolved: Resolved, chips: int) -> Iterator[str]:
+    """Degraded links of levels that the chips of the question do not reach, a line each."""
+    most = max((chips, *(resolved.request.chip_range or ())))
+    for word in resolved.request.degrade_link:
+        if why := not_reached(level_of(word), resolved, most):
+            yield f"degrade-link: {word} cannot change this answer: {why}"
 
 
 def _without(resolved: Resolved, change: Changed, chips: int) -> Resolved | None:

@@ -38,13 +38,20 @@ def reason_of(leaf: Leaf, before: Resolved | None, resolved: Resolved, chips: in
 _NOTHING = "no time, energy or memory is computed from it"
 
 
+def not_reached(name: str, resolved: Resolved, chips: int) -> str:
+    """Why a level of the cluster does not count; empty: the chips reach it."""
+    reached = [level.name for level in resolved.cost.allocation(chips).levels]
+    if name in reached:
+        return ""
+    return f"{chips:,} chips do not reach the level {name}; they use {', '.join(reached)}"
+
+
 def _of_level(leaf: Leaf, resolved: Resolved, chips: int) -> str:
     name = leaf.path.split(".")[1] if leaf.path.startswith("levels.") else ""
-    reached = [level.name for level in resolved.cost.allocation(chips).levels]
     if not name:
         return f"it does not limit {chips:,} chips"
-    if name not in reached:
-        return f"{chips:,} chips do not reach the level {name}; they use {', '.join(reached)}"
+    if beyond := not_reached(name, resolved, chips):
+        return beyond
     if leaf.path.endswith("nic_power"):
         return "it is part of the host power; use power.host"
     if leaf.path.endswith("energy"):

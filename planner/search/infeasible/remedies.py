@@ -31,13 +31,13 @@ from planner.plan.choices import fixed_words
 from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, column_of
 from planner.search.deadline import NEVER, OutOfTime
+from planner.search.infeasible.batches import batches_nearby
 from planner.search.infeasible.near_misses import Witness
 from planner.search.infeasible.numbers import rounded_down, rounded_up
 from planner.search.infeasible.run_limits import column, looser_run
 from planner.search.limits import Limits, by_count, model_flop
 from planner.search.uniform.batch import Batch
 from planner.search.uniform.engine import UniformSpace
-from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.nodes import Nodes
 from planner.search.uniform.space import PartialPlans
 
@@ -289,7 +289,7 @@ def other_batch(space: UniformSpace, chips: int) -> Iterator[str]:
     if space.model.assumptions.token_granularity:
         yield from _first_batch(space, chips, _fewer_tokens(job, chips))
     else:
-        sizes = _batches_nearby(space, chips)[:_MOST_SEARCHES].tolist()
+        sizes = batches_nearby(space, chips)[:_MOST_SEARCHES].tolist()
         yield from _first_batch(space, chips, (replace(job, global_batch=n) for n in sizes))
 
 
@@ -317,28 +317,6 @@ def _fewer_tokens(job: Job, chips: int) -> Iterator[Job]:
     while tokens >= chips:
         yield replace(job, seq_len=tokens / chips)
         tokens //= 2
-
-
-def _batches_nearby(space: UniformSpace, chips: int) -> IntArray:
-    """Sequences next to the present batch that the data ranks of some mesh divide, nearest first.
-
-    Beside that, micro-batches that were asked for must divide them, and pipelines of some
-    frameworks need a multiple of their stages.
-    """
-    job = space.model.job
-    every_rank = replace(job, global_batch=chips)  # whatever divides the chips divides it
-    meshes = enumerate_meshes(replace(space.model, job=every_rank), (chips,), space.options)
-    columns = meshes.columns
-    ranks = columns["dp"] * columns["fsdp"]
-    sizes = np.array(sorted(space.options.fixed.get("micro_batch", {1})))
-    rows = np.concatenate([ranks, ranks * columns["pp"]])
-    units = np.unique(rows[:, None] * sizes)
-    below = job.global_batch // units * units
-    batches = np.unique(np.concatenate([below, below + units]))
-    allowed = (batches >= 1) & (batches <= LARGEST_BATCH) & (batches != job.global_batch)
-    batches = batches[allowed]
-    nearest_first = np.argsort(np.abs(batches - job.global_batch), kind="stable")
-    return np.asarray(batches[nearest_first])
 
 
 def looser_limits(model: CostModel, limits: Limits, witness: Witness) -> Iterator[str]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
+from planner.base.messages import distinguished
 from planner.base.units import show_watts
 from planner.cost.context import CostModel
 from planner.cost.energy.meter import Meter, meter_of
@@ -51,9 +52,10 @@ def under_power(
     fastest = _same(steps, 0)
     most_w = scale.most_w(fastest.begin, fastest.seconds, np.zeros_like(own))
     if limit_w >= max(most_w, as_it_is_w):
+        given, most = distinguished(limit_w, most_w, show_watts)
         raise InputError(
-            f"max-power: {show_watts(limit_w)} cannot change the step: at most "
-            f"{show_watts(most_w)} are drawn at any moment; lower it or leave it out"
+            f"max-power: {given} cannot change the step: at most "
+            f"{most} are drawn at any moment; lower it or leave it out"
         )
     graph = steps.with_switches(switching_s)
     cap = scale.left_w(limit_w)

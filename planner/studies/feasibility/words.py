@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from planner.base.messages import distinguished
 from planner.base.units import plain, plural, show_bytes, show_count
 from planner.cost.context import CostModel
 from planner.frameworks.rules import demands_of
@@ -143,9 +144,8 @@ def by_formula(formula: Continuous) -> str:
 
 def state(held: float, memory_bytes: float) -> str:
     """State that does not fit."""
-    return (
-        f"weights and optimizer take {show_bytes(held)} of the {show_bytes(memory_bytes)} of a chip"
-    )
+    takes, has = distinguished(held, memory_bytes, show_bytes)
+    return f"weights and optimizer take {takes} of the {has} of a chip"
 
 
 def without_fit(
@@ -161,12 +161,9 @@ def without_fit(
     whole, held = least_bytes
     if held > memory_bytes:
         return _said(answer.STATE, state(held, memory_bytes))
-    room = show_bytes(memory_bytes)
     if whole > memory_bytes:
-        return _said(
-            answer.ACTIVATIONS,
-            f"one micro-batch of one sequence fills {show_bytes(whole)} of {room}",
-        )
+        fills, room = distinguished(whole, memory_bytes, show_bytes)
+        return _said(answer.ACTIVATIONS, f"one micro-batch of one sequence fills {fills} of {room}")
     return _said(
         answer.GRANULARITY,
         f"no batch up to {tokens(most)} divides among the data ranks of a plan that fits",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from planner.base.messages import distinguished
 from planner.base.units import DAY_S, plain, show_watts
 from planner.studies.fleet.answer import Change
 from planner.studies.fleet.choices import Choice
@@ -97,13 +98,18 @@ def _limits(question: FleetQuestion, program: Fleet, seconds: float) -> Iterator
             "max_power",
             lambda: least.more_power(program, None, seconds),
             lambda n: (
-                f"{show_watts(n * POWER_W)} for all clusters instead of "
-                f"{show_watts(program.total_power * POWER_W)}",
+                _instead(n, program.total_power, " for all clusters"),
                 n * POWER_W,
             ),
         )
     for at in range(len(question.sites)):
         yield from _limits_of(question, program, at, seconds)
+
+
+def _instead(needed: float, given: float, where: str) -> str:
+    """More power than was given, in words."""
+    more, less = distinguished(needed * POWER_W, given * POWER_W, show_watts)
+    return f"{more}{where} instead of {less}"
 
 
 def _limits_of(question: FleetQuestion, program: Fleet, at: int, seconds: float) -> Iterator[Row]:
@@ -122,8 +128,7 @@ def _limits_of(question: FleetQuestion, program: Fleet, at: int, seconds: float)
             "max_power",
             lambda: least.more_power(program, at, seconds),
             lambda n: (
-                f"{show_watts(n * POWER_W)} on {site.name} instead of "
-                f"{show_watts(float(program.power[at]) * POWER_W)}",
+                _instead(n, float(program.power[at]), f" on {site.name}"),
                 n * POWER_W,
             ),
         )

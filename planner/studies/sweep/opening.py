@@ -38,6 +38,9 @@ _NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 def opened(path: Path, *, write: bool) -> sqlite3.Connection:
     """The database, checked; to be read from a folder that cannot be written to as well.
 
+    Who reads may not change it, but opens it as who writes does: of these alone the last one takes
+    the files beside it away, and what a run that was killed left in them into the file.
+
     Args:
         path: Of the store.
         write: Whether it is made where it is missing, and may be changed.
@@ -47,14 +50,14 @@ def opened(path: Path, *, write: bool) -> sqlite3.Connection:
             last results are in a second file, which cannot be read where it lies.
         sqlite3.Error: It is none, damaged or locked.
     """
-    uri = f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
+    uri = path.absolute().as_uri()
     try:
-        database = _connected(uri, path, write=write)
+        database = _connected(f"{uri}?mode={'rwc' if write else 'rw'}", path, write=write)
     except sqlite3.OperationalError as error:
         if write or error.sqlite_errorcode & 0xFF not in _NO_PLACE:
             raise
         _refuse_unmerged(path)
-        database = _connected(f"{uri}&immutable=1", path, write=False)
+        database = _connected(f"{uri}?mode=ro&immutable=1", path, write=False)
     if write:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
@@ -79,6 +82,8 @@ def _connected(uri: str, path: Path, *, write: bool) -> sqlite3.Connection:
     )
     try:
         guarded(database)
+        if not write:
+            database.execute("PRAGMA query_only = ON")
         _recognise(database, one_line(str(path)), write=write)
     except BaseException:
         database.close()

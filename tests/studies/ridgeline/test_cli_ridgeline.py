@@ -57,7 +57,7 @@ def test_a_plane_without_a_network_is_printed_as_a_roofline(tmp_path: Path) -> N
     assert other["knee"]["x"] > 0
 
 
-def test_rows_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_rows_of_one_name_are_distinguished(tmp_path: Path) -> None:
     rows = "gemm,1e9,1e6,0,\nother,1e9,2e6,0,\ngemm,1e9,3e6,0,\n,1e9,3e6,0,\n"
     found = planner(*XEON, "--csv", csv(tmp_path, HEADER + rows), "--json").document
     names = [point["name"] for point in found["points"]]
