@@ -23,6 +23,7 @@ from planner.evidence.runs.reading import reading_of
 from planner.evidence.runs.rows import JOBS, Run
 from planner.plan import Plan, PlanTable
 from planner.question.request import Request
+from strict_yaml.inputs import replacing
 
 _DIFFERENT = 0.005
 _OF_TUNING = {
@@ -147,14 +148,15 @@ def file_with(path: Path, row: Mapping[str, str]) -> str:
     """
     if not path.exists():
         return _csv(RUNS.columns) + _csv(row.values())
-    columns, rows = read(path)
+    with replacing():
+        (columns, rows), text = read(path), read_text(path)
     if columns != list(RUNS.columns):
         raise InputError(
             f"output: {one_line(str(path))} is there and has other columns than planner check "
             "writes; name another file"
         )
     old = {line.number for line in rows if line.cells.get("id") == row["id"]}
-    lines = enumerate(read_text(path).splitlines(), 1)
+    lines = enumerate(text.splitlines(), 1)
     kept = "".join(f"{line}\n" for number, line in lines if number not in old)
     return kept + _csv(row.values())
 

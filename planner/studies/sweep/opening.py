@@ -35,11 +35,12 @@ _OBJECTS = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlit
 _NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
-def opened(path: Path, *, write: bool) -> sqlite3.Connection:
+def opened(path: Path, name: str, *, write: bool) -> sqlite3.Connection:
     """The database, checked; to be read from a folder that cannot be written to as well.
 
     Args:
-        path: Of the store.
+        path: Of the store, through links.
+        name: What messages call it.
         write: Whether it is made where it is missing, and may be changed.
 
     Raises:
@@ -49,12 +50,12 @@ def opened(path: Path, *, write: bool) -> sqlite3.Connection:
     """
     uri = f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
     try:
-        database = _connected(uri, path, write=write)
+        database = _connected(uri, name, write=write)
     except sqlite3.OperationalError as error:
         if write or error.sqlite_errorcode & 0xFF not in _NO_PLACE:
             raise
         _refuse_unmerged(path)
-        database = _connected(f"{uri}&immutable=1", path, write=False)
+        database = _connected(f"{uri}&immutable=1", name, write=False)
     if write:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
@@ -72,14 +73,14 @@ def _refuse_unmerged(path: Path) -> None:
         )
 
 
-def _connected(uri: str, path: Path, *, write: bool) -> sqlite3.Connection:
+def _connected(uri: str, name: str, *, write: bool) -> sqlite3.Connection:
     waits_s = _WRITER_WAITS_S if write else _READER_WAITS_S
     database = sqlite3.connect(
         uri, uri=True, timeout=waits_s, isolation_level=None, check_same_thread=False
     )
     try:
         guarded(database)
-        _recognise(database, one_line(str(path)), write=write)
+        _recognise(database, name, write=write)
     except BaseException:
         database.close()
         raise

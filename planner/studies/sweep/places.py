@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from planner.base.errors import InputError
-from planner.base.files import is_folder
+from planner.base.files import is_folder, real_path
 from planner.base.messages import one_line
 
 _MOUNTS = Path("/proc/self/mounts")
@@ -40,16 +40,30 @@ def check_local(path: Path, mounts: Path = _MOUNTS) -> None:
         mounts: What lists the file systems; where there is no such list, nothing is known.
 
     Raises:
-        InputError: It lies on one, or it is a folder.
+        InputError: It lies on one, it is a folder, or it has several names: see
+            https://www.sqlite.org/howtocorrupt.html, section 2.6.
     """
     if is_folder(path):
         raise InputError(f"{one_line(str(path))}: cannot be written (it is a folder)")
+    if _names(path) > 1:
+        raise InputError(
+            f"{one_line(str(path))}: has several names (hard links), and SQLite keeps its log "
+            "beside one of them; copy it, and name the copy"
+        )
     kind = _kind_of(path, mounts)
     if kind in _NETWORK:
         raise InputError(
             f"{one_line(str(path))}: lies on a network file system ({kind}), where SQLite can lose "
             "what is written; name a file on a local disk, and copy it when the study is done"
         )
+
+
+def _names(path: Path) -> int:
+    """How many names a file has; 0: it is not there."""
+    try:
+        return path.stat().st_nlink
+    except (OSError, ValueError):
+        return 0
 
 
 def _kind_of(path: Path, mounts: Path) -> str:
@@ -78,7 +92,7 @@ def holding(path: Path) -> Iterator[None]:
     Raises:
         InputError: Another run holds it, or its folder cannot be written to.
     """
-    lock = path.with_name(f"{path.name}.lock")
+    lock = _lock_of(path)
     file = _locked(lock, path)
     try:
         yield
@@ -93,14 +107,20 @@ def held_by(path: Path) -> str:
     import fcntl  # noqa: PLC0415  (not on every system that reads stores)
 
     try:
-        with path.with_name(f"{path.name}.lock").open(encoding="utf-8") as file:
+        with _lock_of(path).open(encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        with path.with_name(f"{path.name}.lock").open(encoding="utf-8") as file:
+        with _lock_of(path).open(encoding="utf-8") as file:
             return _holder(file)
     except OSError:
         return ""
     return ""
+
+
+def _lock_of(path: Path) -> Path:
+    """The file that the runs of a store lock: one beside the store itself, whatever leads there."""
+    real = real_path(path)
+    return real.with_name(f"{real.name}.lock")
 
 
 def _locked(lock: Path, path: Path) -> IO[str]:
