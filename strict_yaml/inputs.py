@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _Path = str | os.PathLike[str]
 
 
 class _Files:
-    """What is read, each with its kind, and what is to be written, each with its flag and name."""
+    """What is read, each with its kind, and what is to be written, each with its flag and name.
+
+    A pair of them that are one file stays: nothing is written then.
+    """
 
     def __init__(self) -> None:
         self.read: dict[str, str] = {}
         self.written: dict[str, tuple[str, str]] = {}
+        self.both: tuple[str, str] | None = None
 
 
 _none = _Files()  # outside of `counting` it stays empty
@@ -59,6 +63,7 @@ def read(path: _Path, kind: str = "") -> None:
     if _files is not _none:
         key = _real(path)
         _files.read[key] = _files.read.get(key) or kind
+        _find((target, key) for target in [*_files.written])
 
 
 def written(path: _Path, flag: str = "") -> None:
@@ -72,19 +77,21 @@ def written(path: _Path, flag: str = "") -> None:
         key = _real(path)
         known = _files.written.get(key, ("", ""))
         _files.written[key] = known if known[0] else (flag, os.fspath(path))
+        _find((key, source) for source in [*_files.read])
 
 
-def clash(path: _Path) -> str:
-    """`output: my.yaml is the hardware file that is read; name another`; empty: it is not both."""
-    key = _real(path)
-    for target, (flag, name) in [*_files.written.items()]:
-        if same(target, key):
-            for source, kind in [*_files.read.items()]:
-                if same(source, key):
-                    what = f"{kind} file" if kind else "file"
-                    said = f"{name} is the {what} that is read; name another"
-                    return f"{flag}: {said}" if flag else said
-    return ""
+def _find(pairs: Iterable[tuple[str, str]]) -> None:
+    _files.both = _files.both or next((pair for pair in pairs if same(*pair)), None)
+
+
+def clash() -> str:
+    """`output: my.yaml is the hardware file that is read; name another`; empty: none is both."""
+    if _files.both is None:
+        return ""
+    target, source = _files.both
+    (flag, name), kind = _files.written[target], _files.read[source]
+    said = f"{name} is the {f'{kind} file' if kind else 'file'} that is read; name another"
+    return f"{flag}: {said}" if flag else said
 
 
 def _real(path: _Path) -> str:

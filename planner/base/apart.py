@@ -25,7 +25,7 @@ def reading(path: Path, kind: str = "") -> None:
         InputError: The command is to write there.
     """
     inputs.read(path, kind)
-    _check(path)
+    check_read()
 
 
 def writing(path: Path, flag: str = "") -> None:
@@ -39,7 +39,7 @@ def writing(path: Path, flag: str = "") -> None:
         InputError: The command reads it.
     """
     inputs.written(path, flag)
-    _check(path)
+    check_read()
 
 
 def check_apart(
@@ -70,6 +70,11 @@ def check_apart(
         writing(path, flag)
 
 
-def _check(path: Path) -> None:
-    if said := inputs.clash(path):
+def check_read() -> None:
+    """Refuses what was read, perhaps by another package, where the command is to write.
+
+    Raises:
+        InputError: There is such a file.
+    """
+    if said := inputs.clash():
         raise InputError(one_line(said))

@@ -24,7 +24,7 @@ from planner.assumptions.file_kinds import another_kind
 from planner.assumptions.overrides import overridden, with_constants
 from planner.assumptions.rack_presets import rack_energy, rack_zero
 from planner.assumptions.software import era_on
-from planner.base.apart import reading
+from planner.base.apart import check_read, reading
 from planner.base.errors import InputError
 from planner.base.files import (
     YAML_SUFFIXES,
@@ -147,10 +147,12 @@ def model_named(name: str, changes: Mapping[str, Any] | None = None) -> Model:
         said = f"holds no {CONFIG}; {SNAPSHOT} names a local snapshot, and nothing is fetched"
         raise InputError(f"model: {one_line(name)}: {said}{snapshot_of(path)}")
     try:
-        return load_model(path, changes)
+        found = load_model(path, changes)
     except ModelError as error:
         hint = snapshot_of(name) if str(error).startswith("unknown model") else ""
         raise InputError(f"{_wrong('model', name, error, changes)}{hint}") from error
+    check_read()
+    return found
 
 
 def cluster_named(name: str, changes: Mapping[str, Any] | None = None) -> Cluster:
@@ -165,9 +167,11 @@ def cluster_named(name: str, changes: Mapping[str, Any] | None = None) -> Cluste
     """
     _reading("hardware", name)
     try:
-        return load_cluster(name, changes)
+        found = load_cluster(name, changes)
     except HardwareError as error:
         raise InputError(_wrong("hardware", name, error, changes)) from error
+    check_read()
+    return found
 
 
 def snapshot_of(path: str) -> str:

@@ -19,6 +19,7 @@ FORMATS = ROOT / "tests" / "formats"
 PLAN = (FORMATS / "plan-1.yaml").read_bytes()
 INPUTS: Mapping[str, bytes] = {
     "cluster.yaml": (ROOT / "hardware_db/data/examples/my-cluster.yaml").read_bytes(),
+    "like.yaml": b"{like: cluster.yaml, name: mine}\n",
     "model.yaml": (ROOT / "models_db/data/examples/my-model.yaml").read_bytes(),
     "assumed.yaml": b"causal_share: 50%\n",
     "job.yaml": b"{model: model.yaml, hardware: cluster.yaml, chips: 8}\n",
@@ -71,6 +72,8 @@ COMMANDS = (
     Writes("solve", ("job.yaml",), {"-o": ".yaml"}, ("cluster.yaml", "model.yaml")),
     Writes("solve", ("--model", "model.yaml", "--pools", "cluster.yaml=8,dgx-a100-80-hdr=8"),
            {"-o": ".yaml"}, ("cluster.yaml",)),
+    Writes("solve", ("--model", "model.yaml", "--hardware", "like.yaml", "--chips", "8"),
+           {"--pareto": ".csv"}, ("cluster.yaml",)),
     Writes("solve", ("job.yaml", "--vary", "chips=8,16"), PICTURE, ("cluster.yaml",)),
     Writes("evaluate", ("plan.yaml", "--assumptions", "assumed.yaml"), {
         "-o": ".yaml", "--trace": ".json", **PICTURE,

@@ -31,10 +31,10 @@ def test_a_kind_and_a_flag_that_are_known_stay(tmp_path: Path) -> None:
     with inputs.counting():
         for kind in ("", "plan", ""):
             inputs.read(path, kind)
-        assert inputs.clash(path) == ""
+        assert inputs.clash() == ""
         for flag in ("", "output", ""):
             inputs.written(path, flag)
-        assert inputs.clash(path) == f"output: {path} is the plan file that is read; name another"
+        assert inputs.clash() == f"output: {path} is the plan file that is read; name another"
 
 
 def test_old_content_of_what_is_written_may_be_read(tmp_path: Path) -> None:
@@ -60,4 +60,4 @@ def test_paths_that_no_file_can_have() -> None:
     with inputs.counting():
         inputs.read("a\0b")
         inputs.written("a\0c")
-        assert inputs.clash("a\0c") == ""
+        assert inputs.clash() == ""
