@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hardware_db.errors import HardwareError, nearest
+from strict_yaml import inputs
 from strict_yaml.errors import YamlError
 from strict_yaml.limits import largest
 from strict_yaml.text import YamlText
@@ -54,6 +55,7 @@ def read_file(path: Path) -> tuple[dict[str, Any], YamlText]:
     Raises:
         HardwareError: The file cannot be read or is not a YAML mapping.
     """
+    inputs.read(path)
     try:
         with path.open("rb") as stream:
             content = stream.read(largest(MAX_BYTES) + 1)

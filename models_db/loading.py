@@ -20,10 +20,9 @@ from models_db.defaults import blame_defaults, fill_in_defaults
 from models_db.errors import ModelError, holding, mistakes_message, nearest
 from models_db.model import Model
 from models_db.provenance import Quantity, Source
-from models_db.reading import parse_shipped, parse_yaml
+from models_db.reading import parse_shipped, parse_yaml, read_bytes
 from models_db.recurrence import Recurrence
 from models_db.towers import vision_of
-from strict_yaml.limits import largest
 from strict_yaml.merging import merged, node_at
 from strict_yaml.text import YamlText
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 _DATA = Path(__file__).with_name("data")
 _SUFFIXES = (".yaml", ".yml")
+_MOST_BYTES = 10 * 2**20
 
 
 @functools.cache
@@ -107,7 +107,7 @@ def model_data(name_or_path: str | os.PathLike[str]) -> tuple[dict[str, Any], Ya
 
         return parse_yaml(import_model(path).text.encode("utf-8"), str(path)), YamlText(str(path))
     if path.suffix.lower() in _SUFFIXES or is_file(path):
-        content = _read(path)
+        content = read_bytes(path, _MOST_BYTES)
         return parse_yaml(content, str(path)), YamlText(str(path), content)
     raise ModelError(_unknown(str(name_or_path)))
 
@@ -165,16 +165,6 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def _read(path: Path) -> bytes:
-    """Content of a user's file; of a very large one the beginning, which is too large as well."""
-    try:
-        with path.open("rb") as file:
-            return file.read(largest(10 * 2**20) + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"{path}: cannot read the file: {reason}") from None
 
 
 def _unknown(word: str) -> str:

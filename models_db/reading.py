@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from models_db.errors import ModelError, mistakes_message
+from strict_yaml import inputs
 from strict_yaml.errors import YamlError
+from strict_yaml.limits import largest
 from strict_yaml.text import YamlText
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
 _LIMITS = {"max_bytes": MAX_BYTES, "max_depth": MAX_DEPTH}
+
+
+def read_bytes(path: Path, usual: int) -> bytes:
+    """Content of a user's file; of a very large one the beginning, which is too large as well.
+
+    Args:
+        path: the file.
+        usual: bytes above which it is too large, unless more are allowed.
+
+    Raises:
+        ModelError: it cannot be read.
+    """
+    inputs.read(path)
+    try:
+        with path.open("rb") as file:
+            return file.read(largest(usual) + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"{path}: cannot read the file: {reason}") from None
 
 
 def parse_yaml(content: bytes, origin: str) -> dict[str, Any]:

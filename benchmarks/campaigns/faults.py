@@ -61,6 +61,8 @@ if importlib.util.find_spec("pyarrow") is not None:
 _HIDDEN = ".planner-"
 """How names of temporary files begin."""
 OLD = b"what was here before\n"
+OTHER = "other.txt"
+"""A file in the folder of a command that no command writes."""
 FAULTS: tuple[tuple[BaseException, bool], ...] = (
     (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), False),
     (KeyboardInterrupt(), True),
@@ -75,6 +77,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder, self.out = folder, folder / "out"
         self.out.mkdir()
+        self._inside: dict[tuple[str, ...], list[str]] = {}
         given = {
             "PLAN": ("plan.yaml", (FORMATS / "plan-1.yaml").read_bytes()),
             "CONFIG": ("config.json", (FILES / "config.json").read_bytes()),
@@ -94,13 +97,29 @@ class Place:
         ]  # fmt: skip
 
     def cleared(self, command: Sequence[str], *, old: bool) -> None:
-        """Nothing there, or old files where new ones go."""
+        """Nothing there, or old files where new ones go; in a folder also one that stays."""
+        names = [Path(word) for word in self.words(command) if word.startswith(str(self.out))]
+        written: list[Path] = []
+        for path in names if old else ():
+            inside = [] if path.suffix else [OTHER, *self._written(command)]
+            written += [path / name for name in inside] or [path]
+        self._clear()
+        for path in written:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(OLD)
+
+    def _written(self, command: Sequence[str]) -> list[str]:
+        """Names of the files that a command writes into its folder."""
+        key = tuple(command)
+        if key not in self._inside:
+            self._clear()
+            run(*self.words(command))
+            self._inside[key] = [Path(name).name for name in self.files()]
+        return self._inside[key]
+
+    def _clear(self) -> None:
         for path in sorted(self.out.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
-        names = [word for word in self.words(command) if word.startswith(str(self.out))]
-        for name in names if old else ():
-            if Path(name).suffix:
-                Path(name).write_bytes(OLD)
 
     def files(self) -> dict[str, bytes]:
         """What is in the folder."""
@@ -313,7 +332,8 @@ def _of_command(
                     break
                 count.tried += 1
                 files = place.files()
-                left = [name for name in one.stuck if name in files and name.startswith(_HIDDEN)]
+                stuck = {name for name in one.stuck if name.startswith(_HIDDEN)}
+                left = [name for name in files if Path(name).name in stuck]
                 count.left += len(left)
                 kept = {name: files[name] for name in files if name not in left}
                 if wrong := _wrong(found, error, kept, before, whole):
@@ -358,8 +378,9 @@ def halved(
             return f"{name} is left"
         if content not in (before.get(name), whole.get(name)):
             return f"{name} is neither the old file nor the new one"
-    new = [name for name in whole if files.get(name) == whole[name]]
-    old = [name for name in whole if files.get(name) == before.get(name)]
+    changed = [name for name in whole if whole[name] != before.get(name)]
+    new = [name for name in changed if files.get(name) == whole[name]]
+    old = [name for name in changed if files.get(name) == before.get(name)]
     gone = [name for name in before if name not in files]
     if gone:
         return f"{gone[0]} is gone"

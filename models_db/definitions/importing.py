@@ -15,6 +15,7 @@ from models_db.definitions.stated import Stated, number
 from models_db.errors import ModelError, nearest
 from models_db.loading import model_from_bytes
 from models_db.model import Model
+from models_db.reading import read_bytes
 from strict_yaml.limits import larger_than, largest
 
 FORMATS: Mapping[str, str] = {
@@ -178,12 +179,7 @@ def definition_text(
 
 
 def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(largest(_MOST_BYTES) + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"{path}: cannot read the file: {reason}") from None
+    content = read_bytes(path, _MOST_BYTES)
     if len(content) > largest(_MOST_BYTES):
         raise ModelError(f"{path}: {larger_than(largest(_MOST_BYTES))}")
     return content

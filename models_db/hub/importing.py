@@ -14,11 +14,12 @@ from frozen_records import dataclass
 from models_db.errors import ModelError
 from models_db.hub.counting import Counted, NotModelledError, model_parts, reading_remarks
 from models_db.hub.fields import derived, number
-from models_db.hub.jsonfile import parse_json
+from models_db.hub.jsonfile import MAX_BYTES, parse_json
 from models_db.hub.reading import Reading, read_config
-from models_db.hub.weights import INDEX, Weights, missing_files, read_bytes, read_weights
+from models_db.hub.weights import INDEX, Weights, missing_files, read_weights
 from models_db.loading import CONFIG, build_model, is_file, model_from_bytes
 from models_db.model import UNKNOWN_KEYS, Model
+from models_db.reading import read_bytes
 from strict_yaml.text import YamlText
 
 _LONGEST_NAME = 60
@@ -91,7 +92,7 @@ def import_model(
         ModelError: a file cannot be read or is wrong; one line per mistake.
     """
     config = _config_at(Path(path))
-    content = read_bytes(config)
+    content = read_bytes(config, MAX_BYTES)
     origin = str(config)
     data = parse_json(content, origin)
     reading = read_config(data, origin, read_as)

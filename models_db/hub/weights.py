@@ -19,7 +19,8 @@ from frozen_records import dataclass
 from models_db.errors import ModelError
 from models_db.hub.jsonfile import MAX_BYTES, parse_json
 from models_db.loading import is_file
-from strict_yaml.limits import largest
+from models_db.reading import read_bytes
+from strict_yaml import inputs
 
 INDEX = "model.safetensors.index.json"
 MOST_HEADER_BYTES = 100_000_000
@@ -97,7 +98,7 @@ def read_weights(folder: Path, *, layers: int, tied: bool, dtype: str) -> Weight
         return Weights(file=file, exact=True, sha256=digest.hexdigest(), **counts)
     if index and index[1] and dtype in _DTYPE_BYTES:
         total = index[1] // _DTYPE_BYTES[dtype]
-        digest = hashlib.sha256(read_bytes(folder / INDEX))
+        digest = hashlib.sha256(read_bytes(folder / INDEX, MAX_BYTES))
         return Weights(
             file=INDEX,
             text=total,
@@ -150,7 +151,7 @@ def _index(path: Path) -> tuple[dict[str, str], int] | None:
     """Tensor -> file, and bytes of all tensors (0 where not said); None without an index."""
     if not is_file(path):
         return None
-    data = parse_json(read_bytes(path), str(path))
+    data = parse_json(read_bytes(path, MAX_BYTES), str(path))
     names = data.get("weight_map")
     if not isinstance(names, dict) or not all(_plain_name(name) for name in names.values()):
         raise ModelError(f"{path}: weight_map: must map tensors to names of files beside it")
@@ -164,27 +165,13 @@ def _plain_name(name: object) -> bool:
     return isinstance(name, str) and name == Path(name).name and "\0" not in name
 
 
-def read_bytes(path: Path) -> bytes:
-    """Content of a file, of a very large one the beginning, which is too large as well.
-
-    Raises:
-        ModelError: it cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            content = file.read(largest(MAX_BYTES) + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"{path}: cannot read the file: {reason}") from None
-    return content
-
-
 def header_bytes(path: Path) -> bytes:
     """The header of a safetensors file.
 
     Raises:
         ModelError: the file cannot be read, is cut off, or is no safetensors file.
     """
+    inputs.read(path)
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(_LENGTH_BYTES), "little")

@@ -11,6 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from planner.base import apart
 from planner.base.errors import InputError
 from planner.base.log import DEBUG, INFO, log
 from planner.base.messages import did_you_mean, one_line
@@ -173,6 +174,7 @@ def _writing(path: Path, of: int = 1) -> Iterator[None]:
 @contextlib.contextmanager
 def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
     """A temporary file beside the target with the content in it; gone at the end if it still is."""
+    apart.writing(path)
     target = os.path.realpath(path)
     mode = _mode_of(target)
     temporary = _beside(target)
@@ -229,11 +231,6 @@ def _mode_of(target: str) -> int | None:
     if not os.access(target, os.W_OK):
         raise OSError("the file there is read-only")
     return stat.S_IMODE(mode)
-
-
-def same_path(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, through symbolic links as well."""
-    return real_path(one) == real_path(other)
 
 
 def real_path(path: Path) -> Path:
@@ -334,6 +331,7 @@ def read_bytes(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
         InputError: The file is missing or too large.
     """
     name = _name(path)
+    apart.reading(path)
     try:
         limit = largest(usual)
         with path.open("rb") as file:

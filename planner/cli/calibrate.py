@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
 from planner.cli.completing import one_of
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
 from planner.cli.writing import before_printing
 from planner.question.asked.field import JOB
+from strict_yaml.inputs import replacing
 
 if TYPE_CHECKING:
     from planner.evidence.calibration.asking import Question
@@ -214,11 +216,13 @@ def _check_target(path: Path, read: Callable[[str], object], kind: str, *, given
         raise InputError(f"output: {path}: must end in .yaml or .yml")
     if not given and path.exists():
         try:
-            read(str(path))
+            with replacing():
+                read(str(path))
         except InputError as error:
             raise InputError(
                 f"output: {path} is there and is no {kind}; name a file with -o"
             ) from error
+    check_apart([("output", path)])
     check_writable(path)
 
 

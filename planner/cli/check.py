@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.apart import check_apart
 from planner.base.errors import ExitCode, InputError
-from planner.base.files import check_writable, read_bytes, same_path
+from planner.base.files import check_writable, read_bytes
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
@@ -116,9 +117,7 @@ def _check_files(plan_file: Path, log: Path, output: Path | None, *, watch: bool
         raise InputError("watch: standard input cannot be followed; name a file")
     if output is None:
         return
-    for name, path in (("plan", plan_file), ("log", log)):
-        if same_path(output, path):
-            raise InputError(f"output: {output} is the {name} file that is read; name another")
+    check_apart([("output", output)], {"plan": plan_file, "log": log})
     check_writable(output)
 
 

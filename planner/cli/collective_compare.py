@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import ExitCode, InputError
+from planner.base.apart import check_apart
+from planner.base.errors import ExitCode
 from planner.cli.collective_options import (
     FEW_SHARED,
     MACHINE,
@@ -188,7 +189,6 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the pictures, then prints."""
-    from planner.base.files import same_path  # noqa: PLC0415  (not for --help)
     from planner.collectives.questions.comparison import compare as ask  # noqa: PLC0415  (numpy)
     from planner.collectives.questions.question import question_of, sizes_of  # noqa: PLC0415
     from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
@@ -196,8 +196,7 @@ def _run(
     plot, plot_schedule = plots
     check_picture(plot)
     check_picture(plot_schedule, "plot-schedule")
-    if plot is not None and plot_schedule is not None and same_path(plot, plot_schedule):
-        raise InputError(f"plot-schedule: {plot_schedule} is the file of --plot as well")
+    check_apart([("plot", plot), ("plot-schedule", plot_schedule)])
     question, wanted = question_of(asked), sizes_of(sizes)
     with standing_bar(wanted=not as_json, verb="synthesizing") as on_progress:
         found = ask(question, wanted, constants=constants, on_progress=on_progress)

@@ -174,8 +174,8 @@ def _run(
 
     if output is None:
         raise InputError("output: is missing; name a file, e.g. -o allgather.xml")
-    read = [("the schedule", schedule), ("--graph", asked["graph"]), ("--topo", order[1])]
-    check_schedule_file(output, *read)
+    read = {"schedule": schedule, "graph": asked["graph"], "topology": order[1]}
+    check_schedule_file(output, read)
     options = options_of(file)
     if schedule is not None:
         question, found = question_of_file(schedule, asked)

@@ -172,7 +172,7 @@ def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
     if output is not None:
         from planner.collectives.files.saving import check_schedule_file  # noqa: PLC0415  (slow)
 
-        check_schedule_file(output, ("--graph", asked["graph"]))
+        check_schedule_file(output, {"graph": asked["graph"]})
     question = question_of(asked)
     with standing_bar(wanted=not as_json, verb="synthesizing") as on_progress:
         found = answer(question, on_progress)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
-from planner.base.files import same_path
 from planner.cli.field_flags import with_fields
 from planner.cli.options import AsJson
 from planner.cli.output import print_json, schedules_bar
-from planner.cli.plan_options import check_plot
 from planner.cli.writing import before_printing
 from planner.question.asked import WHOLE_RUN
+from strict_yaml import inputs
 
 if TYPE_CHECKING:
     from planner.answers.files.two_answers import TwoAnswers
@@ -80,11 +80,14 @@ def compare(
         compare_files,
         file_and_row,
     )
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415  (not for --help)
 
     if answers := _two_answers(plans, [*asked, *(["plot"] if plot is not None else [])]):
         _show_answers(answers, as_json=as_json)
         return
-    check_plot(plot, [file_and_row(name)[0] for name in plans])
+    check_picture(plot)
+    for name in plans:
+        check_apart([("plot", plot)], {"plan": file_and_row(name)[0]})
     with schedules_bar(wanted=not as_json):
         result = compare_files(plans, asked, flags=True)
     if plot is not None:
@@ -120,7 +123,7 @@ def _two_answers(names: list[str], given: list[str]) -> TwoAnswers | None:
     if given:
         flag = given[0].replace("_", "-")
         raise InputError(f"{flag}: is of plans; of two answers leave it out, or name their rows")
-    if same_path(old, new):
+    if inputs.same(old, new):
         raise InputError(f"plans: {names[1]} is named twice; give an older and a newer answer")
     return two_answers(old, new)
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
-from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, same_path, write_all
+from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, write_all
 from planner.base.messages import not_one_of
 from planner.base.units import plain
 from planner.base.version import SCHEMA_VERSION
@@ -126,8 +127,7 @@ def _write(field: str, name: str, output: Path, text_of: Callable[[str], str]) -
     """
     if not names_a_file(str(output)):
         raise InputError(f"output: {output}: a record is written as {' or '.join(YAML_SUFFIXES)}")
-    if names_a_file(name) and same_path(output, Path(name)):
-        raise InputError(f"output: {output} is the file that is read; name another")
+    check_apart([("output", output)], {"": name if names_a_file(name) else None})
     check_writable(output)
     write_all({output: _guarded(field, name, text_of)})
 

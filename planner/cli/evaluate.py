@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from frozen_records import dataclass
-from planner.base.errors import InputError
-from planner.base.files import check_writable, same_path, write_all
+from planner.base.apart import check_apart
+from planner.base.files import check_writable, write_all
 from planner.cli.field_flags import with_fields
 from planner.cli.launching import (
     From,
@@ -30,7 +30,6 @@ from planner.cli.operation_clocks import (
     Frequencies,
     SwitchingTime,
     asked_clocks,
-    check_apart,
     check_schedule,
     clocks_found,
 )
@@ -132,7 +131,7 @@ def evaluate(
     check_improve(improve, launch, quiet=quiet)
     wanted = asked_clocks(clocks, switching_time, frequencies, limited)
     files = _Files(plan=plan_file, plot=plot, trace=trace, output=output, clocks=wanted)
-    _check_files(files, "the plan file" if source is None else "the file")
+    _check_files(files, "plan" if source is None else "")
     sections = shown_sections(show, EVALUATE, quiet=quiet, as_json=as_json)
     question = question_of(plan_file, row, launch, {**asked, **limited})
     result, files = _evaluated(question, files, quiet=as_json or quiet)
@@ -212,18 +211,13 @@ def _check_files(files: _Files, read: str) -> None:
     from planner.report.pages.picture_file import check_picture  # noqa: PLC0415  (not for --help)
 
     check_picture(files.plot)
-    written = {"plot": files.plot, "output": files.output}
-    for name, path in written.items():
-        if path is not None and same_path(path, files.plan):
-            raise InputError(f"{name}: {path} is {read} that is read; name another")
+    if files.trace is not None:
+        check_trace(files.trace)
+    frequencies = None if files.clocks is None else files.clocks.file
+    written = [("plot", files.plot), ("output", files.output), ("trace", files.trace)]
+    check_apart([*written, ("frequencies", frequencies)], {read: files.plan})
     if files.output is not None:
         check_writable(files.output)
-    if files.plot is not None and files.output is not None and same_path(files.plot, files.output):
-        raise InputError(f"output: {files.output} is where --plot goes; name another")
-    if files.clocks is not None and files.clocks.file is not None:
-        check_apart(files.clocks.file, files.plan)
-    if files.trace is not None:
-        check_trace(files.trace, {"plan": files.plan}, written)
 
 
 def _texts(result: EvaluateResult, resolved: Resolved, files: _Files) -> dict[Path, str | bytes]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.apart import check_apart
 from planner.base.files import write_all
 from planner.cli.completing import one_of
 from planner.cli.field_flags import with_fields
@@ -20,7 +21,7 @@ from planner.cli.launching import (
 )
 from planner.cli.options import AsJson, option
 from planner.cli.output import print_json, progress_bar
-from planner.cli.plan_options import PlanFile, Row, TraceFile, check_plot
+from planner.cli.plan_options import PlanFile, Row, TraceFile
 from planner.cli.tracing import check_trace, trace_content
 from planner.cli.writing import before_printing
 from planner.question.asked import REPLACED
@@ -81,10 +82,12 @@ def explain(
       {examples}
     """
     from planner.question.resolved import resolve  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
 
-    check_plot(plot, [plan_file])
+    check_picture(plot)
     if trace is not None:
-        check_trace(trace, {"plan": plan_file}, {"plot": plot})
+        check_trace(trace)
+    check_apart([("plot", plot), ("trace", trace)], {"plan": plan_file})
     launch = LaunchFlags(source=source, given=launched)
     question = question_of(plan_file, row, launch, asked)
     resolved = resolve(question.request, question.origin, question.plan.chips)

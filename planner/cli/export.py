@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
-from planner.base.files import same_path, write_all
+from planner.base.files import write_all
 from planner.base.vocabulary import LAUNCHERS
 from planner.cli.chakra import MaxNodes, Ranks, TraceFolder, chakra_texts, check_alone
 from planner.cli.completing import among, one_of, versions
@@ -184,8 +185,7 @@ def _write(
             plan that was read.
     """
     for path in texts:
-        if same_path(path, plan_file):
-            raise InputError(f"{name}: {path} is the plan file that is read; name another folder")
+        check_apart([(name, path)], {"plan": plan_file})
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{name}: {folder} is a file; name a folder")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
 from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import one_of, only_in_shells
@@ -96,12 +97,12 @@ def _check_target(output: Path, paths: list[Path]) -> None:
     Raises:
         InputError: The name says something else.
     """
-    from planner.base.files import YAML_SUFFIXES, names_a_file, same_path  # noqa: PLC0415  (not for --help)
+    from planner.base.files import YAML_SUFFIXES, names_a_file  # noqa: PLC0415  (not for --help)
 
     if not names_a_file(str(output)):
         raise InputError(f"output: {output}: must end in {' or '.join(YAML_SUFFIXES)}")
-    if any(same_path(output, path) for path in paths):
-        raise InputError(f"output: {output} is a file that is read; name another")
+    for path in paths:
+        check_apart([("output", output)], {"": path})
 
 
 def _document(found: Detected, output: Path | None, missing: tuple[str, ...]) -> dict[str, object]:

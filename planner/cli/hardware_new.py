@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
-from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, same_path, write_all
+from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, write_all
 from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import changed_paths, one_of, only_in_shells
 from planner.cli.output import print_json
@@ -61,8 +62,7 @@ def new(
 
     if not names_a_file(str(output)):
         raise InputError(f"output: {output}: a file is written as {' or '.join(YAML_SUFFIXES)}")
-    if names_a_file(like) and same_path(output, Path(like)):
-        raise InputError(f"output: {output} is the file of --like; name another")
+    check_apart([("output", output)], {"hardware": like if names_a_file(like) else None})
     check_writable(output)
     data = short_file(like, name, set or [], output.parent)
     _check_loads(data, output)

@@ -27,6 +27,7 @@ from planner.cli.leading import allowed, moved_first
 from planner.cli.logs import logged
 from planner.cli.streams import StreamError, drop_output, prepare_streams
 from planner.cli.writing import refusals_last
+from strict_yaml.inputs import counting
 from strict_yaml.limits import VARIABLE
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
@@ -195,7 +196,7 @@ def _run(arguments: list[str]) -> int:
         answer_shell(app)
     try:
         command = tree()
-        with command.make_context("planner", moved_first(arguments)) as context:
+        with counting(), command.make_context("planner", moved_first(arguments)) as context:
             command.invoke(context)
     except typer.Exit as done:
         return done.exit_code

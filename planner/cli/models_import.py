@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
 from planner.base.version import SCHEMA_VERSION, __version__
 from planner.cli.models_definitions import is_definition, print_definition, read_definition
@@ -146,12 +147,11 @@ def _check_target(output: Path | None, path: Path) -> None:
     Raises:
         InputError: The name says something else.
     """
-    from planner.base.files import YAML_SUFFIXES, names_a_file, same_path  # noqa: PLC0415  (not for --help)
+    from planner.base.files import YAML_SUFFIXES, names_a_file  # noqa: PLC0415  (not for --help)
 
     if output is not None and not names_a_file(str(output)):
         raise InputError(f"output: {output}: must end in {' or '.join(YAML_SUFFIXES)}")
-    if output is not None and same_path(output, path):
-        raise InputError(f"output: {output} is the file that is read; name another")
+    check_apart([("output", output)], {"": path})
 
 
 def _print_counted(counted: Counted, *, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from frozen_records import dataclass
 from planner.base.errors import InfeasibleError, InputError
-from planner.base.files import check_writable, same_path
+from planner.base.files import check_writable
 from planner.base.messages import shown
 from planner.base.units import parse_seconds
 from planner.base.vocabulary import PER_OPERATION
@@ -101,16 +101,6 @@ def asked_clocks(
             f"{'0s' if seconds < 0 else '1s'}"
         )
     return AskedClocks(switching_s=seconds, file=frequencies)
-
-
-def check_apart(file: Path, plan: Path) -> None:
-    """Refuses to write over the plan.
-
-    Raises:
-        InputError: They are one file.
-    """
-    if same_path(file, plan):
-        raise InputError(f"frequencies: {file} is the plan file that is read; name another")
 
 
 def check_schedule(

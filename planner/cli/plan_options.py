@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from planner.base.errors import InputError
-from planner.base.files import same_path
 from planner.base.messages import shown, too_long
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
@@ -45,19 +44,3 @@ def row_of(text: str | None) -> int | None:
     if refused := too_long(text):
         raise InputError(f"row: {refused}")
     return int(text)
-
-
-def check_plot(plot: Path | None, inputs: list[Path]) -> None:
-    """Finds out before anything is computed that a picture cannot be written, or would cost a plan.
-
-    Raises:
-        InputError: It is one of the files that are read, or see `picture_file.check_picture`.
-    """
-    if plot is None:
-        return
-    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415  (not for --help)
-
-    check_picture(plot)
-    for path in inputs:
-        if same_path(plot, path):
-            raise InputError(f"plot: {plot} is the plan file that is read; name another")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import ExitCode, InputError
-from planner.base.files import same_path, write_all
+from planner.base.apart import check_apart
+from planner.base.errors import ExitCode
+from planner.base.files import write_all
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
@@ -225,17 +226,12 @@ def _check_files(pareto: Path | None, plot: Path | None, given: dict[str, Any]) 
     from planner.report.pages.picture_file import check_picture  # noqa: PLC0415  (not for --help)
     from planner.report.pages.rack_solve_files import check_front  # noqa: PLC0415
 
+    for graph in given["graph"] or (None,):
+        read = {"workload": given["workload"], "hardware": given["hardware"], "graph": graph}
+        check_apart([("pareto", pareto), ("plot", plot)], read)
     if pareto is not None:
         check_front(pareto)
     check_picture(plot)
-    read = [(name, Path(given[name])) for name in ("workload", "hardware") if given[name]]
-    read += [("graph", path) for path in given["graph"] or ()]
-    for flag, path in (("pareto", pareto), ("plot", plot)):
-        for other, file in read:
-            if path is not None and same_path(path, file):
-                raise InputError(f"{flag}: {path} is the file of --{other}; name another")
-    if pareto is not None and plot is not None and same_path(pareto, plot):
-        raise InputError(f"plot: {plot} is the file of --pareto as well; name another")
 
 
 def _write(answer: RackAnswer, pareto: Path | None, plot: Path | None) -> None:

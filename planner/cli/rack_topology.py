@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import InputError
+from planner.base.apart import check_apart
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
 from planner.cli.writing import before_printing
@@ -167,7 +167,7 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the picture and the loads, then prints."""
-    from planner.base.files import check_writable, same_path, write_all  # noqa: PLC0415  (not for --help)
+    from planner.base.files import check_writable, write_all  # noqa: PLC0415  (not for --help)
     from planner.report.charts.rack_topology import topology_picture  # noqa: PLC0415
     from planner.report.pages.picture_file import check_picture, picture_bytes  # noqa: PLC0415
     from planner.studies.rack.topology.asking import compare_topologies  # noqa: PLC0415  (numpy)
@@ -177,8 +177,7 @@ def _run(
     check_picture(plot)
     if loads is not None:
         check_writable(loads)
-        if plot is not None and same_path(plot, loads):
-            raise InputError(f"link-loads: {loads} is the file of --plot as well; name another")
+    check_apart([("plot", plot), ("link-loads", loads)])
     with progress_bar(wanted=not as_json, verb="measuring") as on_progress:
         result = compare_topologies(
             specs, graphs, chips=chips, traffic=traffic, figures=figures, proof_s=proof_s,

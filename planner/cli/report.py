@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
-from planner.base.files import check_writable, same_path, write_atomically
+from planner.base.files import check_writable, write_atomically
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
 from planner.report.about import report_in
@@ -99,6 +100,5 @@ def _check_target(target: Path, result: Path) -> None:
     """
     if target.suffix.lower() not in _ENDINGS:
         raise InputError(f"output: {target}: a report is written as {_ENDINGS[0]}")
-    if str(result) != _STDIN and same_path(target, result):
-        raise InputError(f"output: {target} is the result file that is read; name another")
+    check_apart([("output", target)], {"result": None if str(result) == _STDIN else result})
     check_writable(target)

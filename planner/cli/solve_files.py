@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
 from planner.base.files import (
     YAML_SUFFIXES,
     check_writable,
     names_a_file,
     path_as_text,
-    same_path,
     write_all,
 )
 from planner.base.messages import one_line
@@ -78,8 +77,8 @@ class Outputs:
         if self.trace is not None:
             check_trace_ending(self.trace)
         wanted = self._wanted()
+        check_apart(wanted, {"job": job_file})
         check_writable(*(path for _, path in wanted))
-        _check_distinct(wanted, _inputs(job_file, request))
         if self.plan is not None and not names_a_file(str(self.plan)):
             endings = " or ".join(YAML_SUFFIXES)
             raise InputError(f"output: {self.plan}: a plan is written as {endings}")
@@ -175,25 +174,6 @@ class Outputs:
         if result.front:
             texts |= {path: writer_for(path)(result) for path in self.pareto}
         return texts
-
-
-def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
-    """The user's own files that a question is read from, by what they are."""
-    from planner.question.records import FIELDS  # noqa: PLC0415  (not for --help)
-
-    files = {} if job_file is None else {"job": job_file}
-    named = {name: getattr(request, name) for name in FIELDS}
-    return files | {name: Path(value) for name, value in named.items() if names_a_file(value)}
-
-
-def _check_distinct(wanted: list[tuple[str, Path]], inputs: Mapping[str, Path]) -> None:
-    for index, (flag, path) in enumerate(wanted):
-        for other, earlier in wanted[:index]:
-            if same_path(path, earlier):
-                raise InputError(f"{flag}: {path} is the file of --{other} too; name another")
-        for what, given in inputs.items():
-            if same_path(path, given):
-                raise InputError(f"{flag}: {path} is the {what} file that is read; name another")
 
 
 def _drawn(request: Request, result: SolveResult, best: PlanResult, path: Path) -> str | bytes:

@@ -5,12 +5,11 @@ The simulated pipeline of a plan, as a trace or as a picture of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
-from planner.base.files import check_writable, same_path
+from planner.base.files import check_writable
 from planner.base.messages import did_you_mean, one_line
 
 if TYPE_CHECKING:
@@ -23,26 +22,13 @@ TRACES = (".json", ".json.gz")
 PICTURES = (".svg", ".png", ".html")
 
 
-def check_trace(
-    path: Path, inputs: Mapping[str, Path], outputs: Mapping[str, Path | None] | None = None
-) -> None:
+def check_trace(path: Path) -> None:
     """Finds out before anything is computed that a trace could not be written.
 
-    Args:
-        path: As asked for.
-        inputs: Files that are read, by what they are.
-        outputs: Other files that are written, by their flags.
-
     Raises:
-        InputError: The ending is unknown, the file is one of the others or cannot be written.
+        InputError: The ending is unknown, or the file cannot be written.
     """
     check_trace_ending(path)
-    for what, given in inputs.items():
-        if same_path(path, given):
-            raise InputError(f"trace: {path} is the {what} file that is read; name another")
-    for flag, other in (outputs or {}).items():
-        if other is not None and same_path(path, other):
-            raise InputError(f"trace: {path} is the file of --{flag} too; name another")
     check_writable(path)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
-from planner.base.files import same_path
 from planner.base.messages import shown
 from planner.cli.output import print_json, progress_bar
 from planner.cli.writing import before_printing
@@ -75,8 +75,7 @@ def varied(
         )
     request, origin = question_of(job_file, asked)
     check_picture(plot)
-    if plot is not None and job_file is not None and same_path(plot, job_file):
-        raise InputError(f"plot: {plot} is the job file that is read; name another")
+    check_apart([("plot", plot)], {"job": job_file})
     with progress_bar(wanted=not as_json) as on_progress:
         result = vary_request(request, texts, on_progress, origin)
     if plot is not None:

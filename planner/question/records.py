@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from planner.assumptions.file_kinds import another_kind
 from planner.assumptions.overrides import overridden, with_constants
 from planner.assumptions.rack_presets import rack_energy, rack_zero
 from planner.assumptions.software import era_on
+from planner.base.apart import check_read, reading
 from planner.base.errors import InputError
 from planner.base.files import (
     YAML_SUFFIXES,
@@ -115,6 +116,31 @@ def names_own(value: object, folder: Path | None = None) -> bool:
     return value.lower().endswith(".json") or ("/" in value and is_config(place))
 
 
+def _reading(field: str, name: str | None) -> None:
+    """Says that the file which a field names is read, where it names one.
+
+    Raises:
+        InputError: The command is to write there.
+    """
+    if name is not None and names_own(name):
+        path = Path(name.removeprefix(SNAPSHOT))
+        reading(path / CONFIG if is_folder(path) else path, field)
+
+
+def count_files(names: Mapping[str, str | None], pools: Iterable[str]) -> None:
+    """Says which files a question names, before any of them is read.
+
+    Args:
+        names: By field.
+        pools: Of clusters and chips.
+
+    Raises:
+        InputError: The command is to write to one.
+    """
+    for field, name in (*names.items(), *(("hardware", pool) for pool in pools)):
+        _reading(field, name)
+
+
 def model_named(name: str, changes: Mapping[str, Any] | None = None) -> Model:
     """A model of the database, of a user's file, or of a config.json of Hugging Face.
 
@@ -126,14 +152,17 @@ def model_named(name: str, changes: Mapping[str, Any] | None = None) -> Model:
         InputError: The name is unknown, or the file or a change is wrong.
     """
     path = name.removeprefix(SNAPSHOT)
+    _reading("model", path)
     if path != name and not is_config(path):
         said = f"holds no {CONFIG}; {SNAPSHOT} names a local snapshot, and nothing is fetched"
         raise InputError(f"model: {one_line(name)}: {said}{snapshot_of(path)}")
     try:
-        return load_model(path, changes)
+        found = load_model(path, changes)
     except ModelError as error:
         hint = snapshot_of(name) if str(error).startswith("unknown model") else ""
         raise InputError(f"{_wrong('model', name, error, changes)}{hint}") from error
+    check_read()
+    return found
 
 
 def cluster_named(name: str, changes: Mapping[str, Any] | None = None) -> Cluster:
@@ -146,10 +175,13 @@ def cluster_named(name: str, changes: Mapping[str, Any] | None = None) -> Cluste
     Raises:
         InputError: The name is unknown, or the file or a change is wrong.
     """
+    _reading("hardware", name)
     try:
-        return load_cluster(name, changes)
+        found = load_cluster(name, changes)
     except HardwareError as error:
         raise InputError(_wrong("hardware", name, error, changes)) from error
+    check_read()
+    return found
 
 
 def snapshot_of(path: str) -> str:
@@ -222,6 +254,7 @@ def preset_of(name: str) -> str:
     """
     if name in PRESETS:
         return name
+    _reading("assumptions", name)
     try:
         preset = read_yaml(Path(name)).get("preset") if names_a_file(name) else None
     except InputError:
@@ -237,6 +270,7 @@ def local_named(path: str | None) -> LocalCalibration | None:
     """
     if path is None:
         return None
+    _reading("calibration", path)
     from planner.assumptions.local_file import read_local  # noqa: PLC0415  (start-up; few have one)
 
     return read_local(path)

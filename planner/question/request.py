@@ -67,7 +67,7 @@ from planner.question.fields import (
 from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
 from planner.question.kinds.rollouts import OTHER_JOBS, training_part
-from planner.question.records import cluster_named, model_named, preset_of
+from planner.question.records import FIELDS, cluster_named, count_files, model_named, preset_of
 from planner.question.run.outage import DOWN, read_down
 from planner.question.run.phases import phases_schema, read_phases
 from planner.question.run.prices import Prices, filled_prices, price_problems
@@ -363,6 +363,7 @@ def request_from(
     if problems:
         lines = problems + unknown_names(values, origin)
         raise InputError("\n".join(with_examples(lines, origin)))
+    count_files({name: getattr(request, name) for name in FIELDS}, request.pools or ())
     return request
 
 

@@ -134,6 +134,40 @@ def test_names_that_cannot_be_given_or_taken_away(monkeypatch: pytest.MonkeyPatc
         assert (count.tried, count.left, count.faults) == (4, 2, 0 if tidy else 4), told
 
 
+def test_old_files_lie_in_the_folder_of_a_command_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only names with an ending had old files: an export was never tried over one."""
+    faults, told = campaigns("faults"), list[str]()
+
+    def command(*words: str) -> Any:
+        folder = Path(words[-1])
+        folder.mkdir(exist_ok=True)
+        if not whole:
+            with suppress(OSError):
+                (folder / faults.OTHER).unlink()
+        try:
+            new = folder / ".planner-1"
+            new.write_bytes(b"new")
+            os.replace(new, folder / "train.py")
+        except OSError as error:
+            new.unlink(missing_ok=True)
+            return _outcome((), 2, err=f"error: {error}")
+        return _outcome((), 0)
+
+    monkeypatch.setattr(faults, "run", command)
+    monkeypatch.setattr(faults, "FAULTS", faults.FAULTS[:1])
+    monkeypatch.setattr(faults, "_CALLS", ("replace",))
+    words = ("export", "-o", "OUT")
+    for whole in (True, False):
+        with TemporaryDirectory() as name:
+            place, told = faults.Place(Path(name)), []
+            faults._of_command("export", words, place, told.append)
+            place.cleared(words, old=True)
+            there = place.files()
+        assert there == {"new/other.txt": faults.OLD, "new/train.py": faults.OLD}
+        assert any("new/other.txt is gone" in line for line in told) is not whole, told
+        assert not any("is new and" in line for line in told), told
+
+
 def test_a_command_before_the_last_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A study that failed was no fault where its table was the same as usual."""
     same, told = campaigns("same"), list[str]()

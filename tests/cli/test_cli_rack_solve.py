@@ -257,8 +257,14 @@ def test_files_that_are_not_written(tmp_path: Path) -> None:
     graph, front, gone = tmp_path / "g.json", tmp_path / "f.svg", tmp_path / "none" / "f.csv"
     graph.write_text(json.dumps(nx.node_link_data(nx.path_graph(2), edges="edges")))
     for flags, words in (
-        (("--graph", graph, "--pareto", graph), f"pareto: {graph} is the file of --graph; name"),
-        (("--plot", front, "--pareto", front), f"plot: {front} is the file of --pareto as well"),
+        (
+            ("--graph", graph, "--pareto", graph),
+            f"pareto: {graph} is the graph file that is read; name another",
+        ),
+        (
+            ("--plot", front, "--pareto", front),
+            f"plot: {front} is the file of --pareto too; name another",
+        ),
         (("--plot", front, "--pareto", gone), "cannot be written"),
         (("--plot", tmp_path / "a.pdf"), "pictures are written as .svg, .png or .html"),
         (("--pareto", tmp_path / "a.cvs"), ".csv, .json; did you mean '.csv'?"),

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from planner.base.apart import check_apart
 from planner.base.errors import InputError
-from planner.base.files import check_writable, same_path
+from planner.base.files import check_writable
 from planner.base.messages import did_you_mean, one_line
 from planner.collectives.files.schedule_file import ENDINGS, Saved, read_schedule, write_schedule
 from planner.collectives.machines.machine import Machine
@@ -19,24 +20,22 @@ from solvers.collectives.schedule import Schedule
 _ASKING = ("collective", "root", "chunks", "steps", "pareto", "max_chunks", "size")
 
 
-def check_schedule_file(path: Path, *others: tuple[str, Path | None]) -> None:
+def check_schedule_file(path: Path, read: Mapping[str, Path | None]) -> None:
     """Finds out before a search that its schedule could not be written.
 
     Args:
         path: The file.
-        others: Files that are read, each with the name of its flag.
+        read: Files that the question is read from, by what they are.
 
     Raises:
-        InputError: The ending is unknown, the file cannot be written, or it is one of the others.
+        InputError: The ending is unknown, the file cannot be written, or it is read.
     """
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         near = did_you_mean(ending, ENDINGS) if ending else ""
         name = one_line(str(path))
         raise InputError(f"output: {name}: schedules are written as {' or '.join(ENDINGS)}{near}")
-    for flag, other in others:
-        if other is not None and same_path(path, Path(other)):
-            raise InputError(f"output: {path} is the file of {flag}; name another")
+    check_apart([("output", path)], read)
     check_writable(path)
 
 

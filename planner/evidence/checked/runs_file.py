@@ -15,6 +15,7 @@ from planner.base.messages import one_line
 from planner.base.units import plural
 from planner.evidence.csvfile import Record, lines_of, records
 from planner.evidence.own_columns import RUNS
+from strict_yaml.inputs import replacing
 
 _WAIT_S = 60.0
 """Another process holds the file for as long as it takes to write it."""
@@ -62,7 +63,8 @@ def with_row(path: Path, row: Mapping[str, str]) -> Changed:
     """
     if not path.exists():
         return Changed(text=_csv(RUNS.columns) + _csv(row.values()))
-    text = read_text(path)
+    with replacing():
+        text = read_text(path)
     mark = _MARK if text.startswith(_MARK) else ""
     name = one_line(str(path))
     found = records(text.removeprefix(mark), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from planner.base.apart import writing
 from planner.base.errors import InputError
 from planner.base.files import check_writable, write_all
 from planner.base.messages import did_you_mean, one_line
@@ -30,6 +31,7 @@ def check_picture(path: Path | None, flag: str = "plot") -> None:
         from planner.report.drawing.png import load_resvg  # noqa: PLC0415  (only where a picture or page is written)
 
         load_resvg(flag)
+    writing(path, flag)
     check_writable(path)
 
 

@@ -35,14 +35,15 @@ _OBJECTS = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlit
 _NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
-def opened(path: Path, *, write: bool) -> sqlite3.Connection:
+def opened(path: Path, name: str, *, write: bool) -> sqlite3.Connection:
     """The database, checked; to be read from a folder that cannot be written to as well.
 
     Who reads may not change it, but opens it as who writes does: of these alone the last one takes
     the files beside it away, and what a run that was killed left in them into the file.
 
     Args:
-        path: Of the store.
+        path: Of the store, through links.
+        name: What messages call it.
         write: Whether it is made where it is missing, and may be changed.
 
     Raises:
@@ -52,12 +53,12 @@ def opened(path: Path, *, write: bool) -> sqlite3.Connection:
     """
     uri = path.absolute().as_uri()
     try:
-        database = _connected(f"{uri}?mode={'rwc' if write else 'rw'}", path, write=write)
+        database = _connected(f"{uri}?mode={'rwc' if write else 'rw'}", name, write=write)
     except sqlite3.OperationalError as error:
         if write or error.sqlite_errorcode & 0xFF not in _NO_PLACE:
             raise
         _refuse_unmerged(path)
-        database = _connected(f"{uri}?mode=ro&immutable=1", path, write=False)
+        database = _connected(f"{uri}?mode=ro&immutable=1", name, write=False)
     if write:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
@@ -75,7 +76,7 @@ def _refuse_unmerged(path: Path) -> None:
         )
 
 
-def _connected(uri: str, path: Path, *, write: bool) -> sqlite3.Connection:
+def _connected(uri: str, name: str, *, write: bool) -> sqlite3.Connection:
     waits_s = _WRITER_WAITS_S if write else _READER_WAITS_S
     database = sqlite3.connect(
         uri, uri=True, timeout=waits_s, isolation_level=None, check_same_thread=False
@@ -84,7 +85,7 @@ def _connected(uri: str, path: Path, *, write: bool) -> sqlite3.Connection:
         guarded(database)
         if not write:
             database.execute("PRAGMA query_only = ON")
-        _recognise(database, one_line(str(path)), write=write)
+        _recognise(database, name, write=write)
     except BaseException:
         database.close()
         raise

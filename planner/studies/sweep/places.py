@@ -41,16 +41,30 @@ def check_local(path: Path, mounts: Path = _MOUNTS) -> None:
         mounts: What lists the file systems; where there is no such list, nothing is known.
 
     Raises:
-        InputError: It lies on one, or it is a folder.
+        InputError: It lies on one, it is a folder, or it has several names: see
+            https://www.sqlite.org/howtocorrupt.html, section 2.6.
     """
     if is_folder(path):
         raise InputError(f"{one_line(str(path))}: cannot be written (it is a folder)")
+    if _names(path) > 1:
+        raise InputError(
+            f"{one_line(str(path))}: has several names (hard links), and SQLite keeps its log "
+            "beside one of them; copy it, and name the copy"
+        )
     kind = _kind_of(path, mounts)
     if kind in _NETWORK:
         raise InputError(
             f"{one_line(str(path))}: lies on a network file system ({kind}), where SQLite can lose "
             "what is written; name a file on a local disk, and copy it when the study is done"
         )
+
+
+def _names(path: Path) -> int:
+    """How many names a file has; 0: it is not there."""
+    try:
+        return path.stat().st_nlink
+    except (OSError, ValueError):
+        return 0
 
 
 def _kind_of(path: Path, mounts: Path) -> str:

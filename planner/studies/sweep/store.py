@@ -17,8 +17,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
+from planner.base.apart import reading
 from planner.base.errors import InputError, UnfinishedError
-from planner.base.files import is_file, similar_file
+from planner.base.files import is_file, real_path, similar_file
 from planner.base.messages import one_line
 from planner.studies.sweep.opening import opened
 from planner.studies.sweep.places import locked_by
@@ -87,12 +88,14 @@ class Store:
     """
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
-        self.path = path
+        self.path = real_path(path)  # where SQLite keeps its log, and runs their lock
         self._name = one_line(str(path))
-        if not write and not is_file(path):
-            raise InputError(f"{self._name}: there is no such store{similar_file(path)}")
+        if not write:
+            reading(path, "store")
+            if not is_file(path):
+                raise InputError(f"{self._name}: there is no such store{similar_file(path)}")
         with self._told():
-            self._db = opened(path, write=write)
+            self._db = opened(self.path, self._name, write=write)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -198,7 +201,9 @@ class Store:
             yield partial(_add_points, database)
 
     def discard(self) -> None:
-        """Removes the file of a store that has nothing in it."""
+        """Removes the file of a store, unless it has results."""
+        if self.results():
+            return
         self.close()
         for ending in ("", "-wal", "-shm"):
             self.path.with_name(f"{self.path.name}{ending}").unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from planner.base.errors import InputError, UnfinishedError
 from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.question.study import Study, study_of
+from planner.studies.sweep.running import run
 from planner.studies.sweep.running.queued import ClusterFile, QueuedWorkers, read_cluster
 from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.running.workers import ScheduledWorkers, configured
@@ -143,6 +145,24 @@ def test_points_that_cannot_be_asked_stop_a_run_before_it_begins(tmp_path: Path)
     with pytest.raises(InputError, match="at chips=0: chips: 0"):
         ran(tmp_path / "s.db", workers, study_of(STUDY.fixed, cross={"chips": [8, 0]}))
     assert workers.client.batches == []
+
+
+def test_a_store_that_another_run_has_made_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another run makes and ends its study after this one is asked for and before it holds."""
+    path, held = tmp_path / "study.db", run.holding
+    small = study_of(STUDY.fixed, cross={"chips": [8, 16]})
+
+    def late(store: Path) -> AbstractContextManager[None]:
+        monkeypatch.setattr(run, "holding", held)
+        ran(path, Here(), small)
+        return held(store)
+
+    monkeypatch.setattr(run, "holding", late)
+    with pytest.raises(InputError, match="at chips=0: chips: 0"):
+        ran(path, Here(), study_of(STUDY.fixed, cross={"chips": [8, 0]}))
+    assert SweepResult(path).counts.done == 2
 
 
 def test_a_study_that_changed_keeps_what_it_has_in_common(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Stores: what is done, stale and failed, what is refused, and who holds one."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
@@ -138,22 +139,28 @@ def test_a_file_with_anything_else_in_it_is_refused(script: str, tmp_path: Path)
 def test_results_that_cannot_be_read_are_not_left_out(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a killed run wrote last lies beside the store, which a read-only folder cannot merge."""
+    """What a killed run wrote last lies beside the store, which a read-only folder cannot merge.
+
+    It lies beside the file itself, by whichever link the store is named.
+    """
+    link = store.path.with_name("link.db")
+    link.symlink_to(store.path)
     store.add([solved("k1")])
     real = opening._connected
 
-    def connected(uri: str, path: Path, *, write: bool) -> sqlite3.Connection:
+    def connected(uri: str, name: str, *, write: bool) -> sqlite3.Connection:
         if "immutable" not in uri:
             error = sqlite3.OperationalError("unable to open database file")
             error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
             raise error
-        return real(uri, path, write=write)
+        return real(uri, name, write=write)
 
     monkeypatch.setattr(opening, "_connected", connected)
-    with pytest.raises(
-        InputError, match=r"its last results are in .*study\.db-wal, and its folder"
-    ):
-        Store(store.path)
+    for path in (store.path, link):
+        with pytest.raises(
+            InputError, match=r"its last results are in .*study\.db-wal, and its folder"
+        ):
+            Store(path)
     store.close()  # what is beside the file is in it now
     with Store(store.path) as opened:
         assert opened.results() == 1
@@ -232,6 +239,20 @@ def test_two_runs_do_not_hold_one_store(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with holding(path):
         pass
+
+
+def test_two_runs_do_not_hold_one_store_by_two_names(store: Store) -> None:
+    link = store.path.with_name("link.db")
+    link.symlink_to(store.path)
+    for one, other in ((store.path, link), (link, store.path)):
+        with holding(one):
+            assert held_by(other).startswith("process ")
+            with pytest.raises(InputError, match="another run holds it"), holding(other):
+                pass
+    check_local(link)
+    os.link(store.path, link.with_name("other.db"))
+    with pytest.raises(InputError, match=r"study\.db: has several names \(hard links\)"):
+        check_local(store.path)
 
 
 @each(

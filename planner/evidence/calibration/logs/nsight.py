@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.base.apart import reading
 from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.base.files import LARGEST_FILE_BYTES, is_file
@@ -82,6 +83,7 @@ def _rows(path: Path, label: str) -> IntArray:
     """
     import sqlite3  # noqa: PLC0415  (not in every build of Python)
 
+    reading(path)
     try:
         if not is_file(path):
             raise InputError(f"{label}: cannot be read (it is no regular file)")

@@ -57,21 +57,28 @@ def run_study(study: Study, path: Path, run: Run) -> Counts:
         KeyboardInterrupt: Somebody stopped it; what was solved is stored.
     """
     check_local(path)
-    existed = path.exists()
-    with holding(path), Store(path, write=True) as store:
-        if existed:
-            store.check()
-        try:
-            _fill(store, study, run.on_progress, new=not existed)
-            if run.retry:
-                store.drop_failed()
-            counts = store.counts(answering_version())
-            left = counts.points - counts.done + (counts.stale if run.refresh else 0)
-            if left:
-                _solve(store, run, left)
-            return store.counts(answering_version())
-        except UnfinishedError as error:
-            raise UnfinishedError(f"{error}; {_kept(store)}; the same command goes on") from error
+    with holding(path):
+        existed = path.exists()  # before that another run may have made it
+        with Store(path, write=True) as store:
+            try:
+                return _run(store, study, run, new=not existed)
+            except UnfinishedError as error:
+                said = f"{error}; {_kept(store)}; the same command goes on"
+                raise UnfinishedError(said) from error
+
+
+def _run(store: Store, study: Study, run: Run, *, new: bool) -> Counts:
+    """Fills and solves a store that this run holds."""
+    if not new:
+        store.check()
+    _fill(store, study, run.on_progress, new=new)
+    if run.retry:
+        store.drop_failed()
+    counts = store.counts(answering_version())
+    left = counts.points - counts.done + (counts.stale if run.refresh else 0)
+    if left:
+        _solve(store, run, left)
+    return store.counts(answering_version())
 
 
 def _kept(store: Store) -> str:
