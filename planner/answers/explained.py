@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from planner.answers.evaluation import evaluate_plan, options_of
 from planner.answers.notes.scope import limits_kept, targets_running
 from planner.base.errors import InputError
-from planner.base.files import is_file, real_path
+from planner.base.files import is_file, read_bytes, real_path
 from planner.base.frozen import thawed
 from planner.base.messages import not_one_of, shown
 from planner.base.progress import Progress
@@ -64,9 +64,11 @@ def explain(
         check_request_chips(request, source, ARGUMENTS)
         resolved = resolve(request, chips=source.chips)
         return explain_plan(resolved, source, objective, on_progress=on_progress)
-    request, plan, origin, assumed = read_plan_file(Path(source), fields)
+    path = Path(source)
+    content = read_bytes(path)
+    request, plan, origin, assumed = read_plan_file(path, fields, content=content)
     resolved = resolve(request, origin, plan.chips)
-    rivals = rivals_in(Path(source), request, plan.chips, fields)
+    rivals = rivals_in(path, request, plan.chips, fields, content=content)
     return explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
 
 

@@ -64,6 +64,13 @@ def test_plans_are_read_once_too(name: str, folder: Path, named: Any) -> None:
     ]
 
 
+def test_an_explanation_of_a_pipe_has_the_rivals_of_its_file(folder: Path, named: Any) -> None:
+    wanted = planner("explain", folder / "a.json", "--row", "1", "--json").document
+    found = planner("explain", named("a.json", "pipe"), "--row", "1", "--json")
+    assert (found.code, found.err) == (0, "")
+    assert found.document["overtakings"] == wanted["overtakings"]
+
+
 def test_three_answers(folder: Path, named: Any) -> None:
     files = (folder / "a.json", folder / "b.json", named("b.json", "c"))
     assert refused("compare", *files) == [
