@@ -2,7 +2,6 @@
 
 import json
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,21 +28,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def named(folder: Path, tmp_path: Path) -> Iterator[Any]:
     """A file under another name, or a pipe that holds it once."""
-    threads = []
+    ends = []
 
     def other(file: str, name: str) -> Path:
         content, path = (folder / file).read_bytes(), tmp_path / name
         if name != "pipe":
             path.write_bytes(content)
             return path
-        os.mkfifo(path)
-        threads.append(threading.Thread(target=path.write_bytes, args=(content,)))
-        threads[-1].start()
-        return path
+        assert len(content) < 2**16, "more than a pipe holds"
+        ours, theirs = os.pipe()
+        ends.append(ours)
+        os.write(theirs, content)
+        os.close(theirs)
+        return Path(f"/dev/fd/{ours}")
 
     yield other
-    for thread in threads:
-        thread.join()
+    for end in ends:
+        os.close(end)
 
 
 @each("name", ["new", "new.txt", "new.yaml", "pipe"])
