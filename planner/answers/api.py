@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from frozen_records import dataclass
 from hardware_db import Allocation
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
 from planner.base.errors import InputError
@@ -30,6 +31,7 @@ from planner.results.result import EvaluateResult, SolveResult
 from planner.search.uniform.engine import UniformSpace
 
 if TYPE_CHECKING:  # a question loads its own space alone: the rest is much of a short command
+    from planner.question.launch.resuming import Resumed
     from planner.search.sharing.session import Session
     from planner.search.space import Trail
     from planner.search.uneven.front import OnPoint
@@ -132,23 +134,67 @@ def solve_request(
     Raises:
         InputError: The question cannot be asked as it is.
     """
-    if request.resume_from is not None:
-        from planner.answers.resuming import narrowed, with_run_noted  # noqa: PLC0415  (start-up)
-
-        asked, run = narrowed(request, origin)
-        found = solve_request(asked, on_progress, origin, on_point, session)
-        return with_run_noted(request, origin, run, found)
-    log(__name__, INFO, "solve", model=request.model, hardware=request.hardware)
-    result = solved(request, on_progress, origin, on_point, session, trail)
+    question = searched_for(request, origin)
+    asked = question.request
+    log(__name__, INFO, "solve", model=asked.model, hardware=asked.hardware)
+    result = solved(asked, on_progress, origin, on_point, session, trail)
     log(
         __name__, INFO, "solved", status=result.status, objective=result.objective,
         bound=result.bound, gap=result.gap, seconds=result.candidates.seconds,
     )  # fmt: skip
-    if not (request.set or request.degrade_link):
-        return result
-    from planner.answers.notes.changes import with_changes_noted  # noqa: PLC0415  (start-up)
+    return question.noted(result)
 
-    return with_changes_noted(request, result, options_of(request), origin)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """A question as it is searched, and what its answer says whatever found the plans.
+
+    Attributes:
+        asked: The question.
+        request: The same without a run that exists: what its checkpoint keeps is fixed.
+        origin: Names its fields in messages.
+        run: That run; None: there is none.
+    """
+
+    asked: Request
+    request: Request
+    origin: Origin
+    run: Resumed | None = None
+
+    def noted(self, result: SolveResult) -> SolveResult:
+        """The answer with what the changes of the question do, and what a run that exists keeps.
+
+        Raises:
+            InputError: A change cannot change the answer.
+        """
+        if self.request.set or self.request.degrade_link:
+            from planner.answers.notes.changes import with_changes_noted  # noqa: PLC0415  (few ask)
+
+            options = options_of(self.request)
+            result = with_changes_noted(self.request, result, options, self.origin)
+        return self.with_run(result)
+
+    def with_run(self, result: SolveResult) -> SolveResult:
+        """The answer with what a run that exists keeps, and what leaving its layout gains."""
+        if self.run is None:
+            return result
+        from planner.answers.resuming import with_run_noted  # noqa: PLC0415  (few ask)
+
+        return with_run_noted(self.asked, self.origin, self.run, result)
+
+
+def searched_for(request: Request, origin: Origin) -> Searched:
+    """What is searched for a question; `origin` names its fields in messages.
+
+    Raises:
+        InputError: It goes on from a run that cannot be used.
+    """
+    if request.resume_from is None:
+        return Searched(asked=request, request=request, origin=origin)
+    from planner.answers.resuming import narrowed  # noqa: PLC0415  (few ask)
+
+    narrow, run = narrowed(request, origin)
+    return Searched(asked=request, request=narrow, origin=origin, run=run)
 
 
 def solved(

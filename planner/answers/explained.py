@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from planner.answers.evaluation import evaluate_plan, options_of
 from planner.answers.notes.scope import limits_kept, targets_running
 from planner.base.errors import InputError
-from planner.base.files import is_file, real_path
+from planner.base.files import is_file, read_bytes, real_path
 from planner.base.frozen import thawed
 from planner.base.messages import not_one_of, shown
 from planner.base.numerals import is_digits
@@ -30,7 +30,7 @@ from planner.objectives import OBJECTIVES
 from planner.plan import Plan
 from planner.question.asked.typed import ExplainFields
 from planner.question.chips_of_plan import check_request_chips
-from planner.question.files.plan_file import read_plan_file
+from planner.question.files.plan_file import PlanRead, read_plan_file
 from planner.question.kinds.objectives import check_price, check_run
 from planner.question.request import ARGUMENTS, request_from
 from planner.question.resolved import Resolved, resolve
@@ -65,9 +65,11 @@ def explain(
         check_request_chips(request, source, ARGUMENTS)
         resolved = resolve(request, chips=source.chips)
         return explain_plan(resolved, source, objective, on_progress=on_progress)
-    request, plan, origin, assumed = read_plan_file(Path(source), fields)
+    path = Path(source)
+    content = read_bytes(path)
+    request, plan, origin, assumed = read_plan_file(path, fields, content=content)
     resolved = resolve(request, origin, plan.chips)
-    rivals = rivals_in(Path(source), request, plan.chips, fields)
+    rivals = rivals_in(path, request, plan.chips, fields, content=content)
     return explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
 
 
@@ -153,9 +155,19 @@ def compare(*sources: str | Path, **fields: Any) -> CompareResult:
 
 
 def compare_files(
-    sources: Sequence[str], fields: dict[str, Any], *, flags: bool = False
+    sources: Sequence[str],
+    fields: dict[str, Any],
+    *,
+    flags: bool = False,
+    contents: Mapping[Path, bytes] | None = None,
 ) -> CompareResult:
-    """`compare` for a list; `flags`: the fields are flags of the command line.
+    """`compare` for a list.
+
+    Args:
+        sources: The plans.
+        fields: As of `compare`.
+        flags: Whether they are flags of the command line.
+        contents: What files hold that were read before.
 
     Raises:
         InputError: One line per mistake.
@@ -187,8 +199,10 @@ def compare_files(
         if source in twice:
             name += f" on {machine}" if len(set(machines)) > 1 else ""
             name += f" with {mode}" if len(set(modes)) > 1 else ""
+        content = (contents or {}).get(path)
         try:
-            asked.append(_asked(name, path, row, own, flags=flags))
+            read = read_plan_file(path, own, flags=flags, row=row, content=content)
+            asked.append(_asked(name, read))
         except InputError as error:
             lines += str(error).split("\n")
     if lines:
@@ -228,15 +242,13 @@ def file_and_row(source: str) -> tuple[Path, int | None]:
     return Path(source), None
 
 
-def _asked(
-    source: str, path: Path, row: int | None, fields: dict[str, Any], *, flags: bool
-) -> Asked:
-    request, plan, origin, assumed = read_plan_file(path, fields, flags=flags, row=row)
-    resolved = resolve(request, origin, plan.chips)
-    machine = {name: ", ".join(map(str, given)) for name, given in request.machine.items()}
+def _asked(source: str, read: PlanRead) -> Asked:
+    """A plan that was read, costed in its job."""
+    resolved = resolve(read.request, read.origin, read.plan.chips)
+    machine = {name: ", ".join(map(str, given)) for name, given in read.request.machine.items()}
     return Asked(
         name=source,
         model=resolved.cost,
         machine=machine,
-        evaluated=evaluate_plan(resolved, plan, assumed),
+        evaluated=evaluate_plan(resolved, read.plan, read.assumed),
     )

@@ -28,6 +28,10 @@ def _telling(names: str) -> frozenset[str]:
 
 
 _PLOT = "planner {} --plot draws it"
+_STAMP = frozenset({"schema_version", "versions"})
+_OF_PEOPLE = _telling("job plan fleet model cluster chip graph workload table site assumptions")
+OTHER = "other"
+"""The kind of an answer that nothing reads."""
 
 KINDS: dict[str, Kind] = {
     "job": Kind(
@@ -78,6 +82,10 @@ KINDS: dict[str, Kind] = {
         _telling("plans basis_tokens differences costs waterfalls pairs"),
         _PLOT.format("compare"),
     ),
+    "two-answers": Kind(
+        "the answer of planner compare about two answers",
+        _telling("statuses changes_left_out parts_s"),
+    ),
     "ridgeline": Kind(
         "the answer of planner ridgeline",
         _telling("ridgelines degenerate counting knee points"),
@@ -92,6 +100,11 @@ KINDS: dict[str, Kind] = {
         "the answer of planner solve --down",
         _telling("covered left ways running pays"),
         "planner report takes it",
+    ),
+    "values": Kind(
+        "the answer of planner solve at several values",
+        _telling("subject between"),
+        "no command reads it, planner solve --vary --plot draws it",
     ),
     "goodput": Kind(
         "the answer of planner goodput",
@@ -165,14 +178,26 @@ KINDS: dict[str, Kind] = {
         frozenset(field.name for field in fields(Assumptions)) - {*ORIGIN, "collectives"}
         | {"preset"},
     ),
+    OTHER: Kind("the answer of another command of planner", frozenset()),
 }
 
 
 def kind_of(data: Mapping[str, Any], *wanted: str) -> str:
-    """The kind of a file's content, or nothing; between two that are as likely a wanted one."""
-    found = {name: len(kind.telling & data.keys()) for name, kind in KINDS.items()}
+    """The kind of a file's content, or nothing; between two that are as likely a wanted one.
+
+    What is stamped as an answer is no file that people write, and is told by two fields.
+    """
+    stamped = data.keys() >= _STAMP
+    found = {
+        name: len(kind.telling & data.keys())
+        for name, kind in KINDS.items()
+        if not (stamped and name in _OF_PEOPLE)
+    }
     likeliest = max(found, key=lambda name: (found[name], name in wanted))
-    return likeliest if found[likeliest] else ""
+    enough = min(2, len(KINDS[likeliest].telling)) if stamped else 1
+    if found[likeliest] >= max(enough, 1):
+        return likeliest
+    return OTHER if stamped else ""
 
 
 def another_kind(data: Mapping[str, Any], what: str, *wanted: str) -> str:

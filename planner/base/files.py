@@ -268,8 +268,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return read_yaml_text(path)[0]
 
 
-def read_yaml_text(path: Path) -> tuple[dict[str, Any], YamlText]:
+def read_yaml_text(path: Path, content: bytes | None = None) -> tuple[dict[str, Any], YamlText]:
     """The mapping in a YAML file, and the text itself for messages about its fields.
+
+    Args:
+        path: The file.
+        content: What it holds, where it was read before.
 
     Raises:
         InputError: The file is missing, too large, not text, not YAML, or not a mapping; aliases
@@ -278,7 +282,7 @@ def read_yaml_text(path: Path) -> tuple[dict[str, Any], YamlText]:
     from strict_yaml.reading import load  # noqa: PLC0415  (not needed when all is in flags)
 
     name = _name(path)
-    content = read_bytes(path)
+    content = read_bytes(path) if content is None else content
     if _cut_off(content.decode("utf-8", "replace")):
         raise InputError(f"{name}: is cut off: the line of three dots that ends it is missing")
     try:
@@ -305,13 +309,13 @@ def _cut_off(text: str) -> bool:
     return next(line.strip() for line in reversed(lines) if line.strip()) != _END
 
 
-def read_text(path: Path) -> str:
-    """The content of a text file, a pipe or standard input.
+def read_text(path: Path, content: bytes | None = None) -> str:
+    """The content of a text file, a pipe or standard input; `content`: it was read before.
 
     Raises:
         InputError: The file is missing, too large or not text.
     """
-    content = read_bytes(path)
+    content = read_bytes(path) if content is None else content
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from planner.question.asked import WHOLE_RUN
 from strict_yaml import inputs
 
 if TYPE_CHECKING:
+    from planner.answers.files.documents import Document
     from planner.answers.files.two_answers import TwoAnswers
 
 _TWO = 2
@@ -80,16 +82,20 @@ def compare(
         compare_files,
         file_and_row,
     )
+    from planner.answers.files.documents import Compared, read_compared  # noqa: PLC0415
     from planner.report.pages.picture_file import check_picture  # noqa: PLC0415  (not for --help)
 
-    if answers := _two_answers(plans, [*asked, *(["plot"] if plot is not None else [])]):
-        _show_answers(answers, as_json=as_json)
+    places = [file_and_row(name) for name in plans]
+    found = read_compared([path for path, _ in places]) if _may_be_answers(places) else Compared()
+    if found.answers:
+        given = [*asked, *(["plot"] if plot is not None else [])]
+        _show_answers(_two_answers(plans, found.answers, given), as_json=as_json)
         return
     check_picture(plot)
-    for name in plans:
-        check_apart([("plot", plot)], {"plan": file_and_row(name)[0]})
+    for path, _ in places:
+        check_apart([("plot", plot)], {"plan": path})
     with schedules_bar(wanted=not as_json):
-        result = compare_files(plans, asked, flags=True)
+        result = compare_files(plans, asked, flags=True, contents=found.contents)
     if plot is not None:
         from planner.report.charts.compare import compare_picture  # noqa: PLC0415
         from planner.report.pages.picture_file import write_picture  # noqa: PLC0415
@@ -105,26 +111,35 @@ def compare(
     print_view(compare_view(result))
 
 
-def _two_answers(names: list[str], given: list[str]) -> TwoAnswers | None:
-    """Why two answers differ; None: plans are given.
+def _may_be_answers(places: Sequence[tuple[Path, int | None]]) -> bool:
+    """Whether whole answers may be named: several files, and of none a row."""
+    return len(places) >= _TWO and all(row is None for _, row in places)
+
+
+def _two_answers(
+    names: Sequence[str], answers: Sequence[Document], given: Sequence[str]
+) -> TwoAnswers:
+    """Why two answers differ.
 
     Raises:
-        InputError: Something is asked that is of plans alone, or an answer cannot be used; also
-            where one file is an answer, and the other cannot be read.
+        InputError: There are more, both are one file, something is asked that is of plans alone,
+            or an answer cannot be used.
     """
-    if len(names) != _TWO or not all(name.lower().endswith(".json") for name in names):
-        return None
-    from planner.answers.files.answer_changes import are_answers  # noqa: PLC0415  (numpy)
-    from planner.answers.files.version_changes import two_answers  # noqa: PLC0415  (numpy)
-
-    old, new = map(Path, names)
-    if not are_answers(old, new):
-        return None
+    if len(answers) > _TWO:
+        raise InputError(
+            f"plans: {len(answers)} answers of planner solve are given; give two, the older first, "
+            f"or name a row of each, such as {names[0]}:1"
+        )
     if given:
         flag = given[0].replace("_", "-")
         raise InputError(f"{flag}: is of plans; of two answers leave it out, or name their rows")
-    if inputs.same(old, new):
-        raise InputError(f"plans: {names[1]} is named twice; give an older and a newer answer")
+    old, new = answers
+    if inputs.same(old.path, new.path):
+        twice = f"{names[1]} is named twice"
+        said = twice if old.path == new.path else f"{names[0]} and {names[1]} are one file"
+        raise InputError(f"plans: {said}; give an older and a newer answer")
+    from planner.answers.files.version_changes import two_answers  # noqa: PLC0415  (numpy)
+
     return two_answers(old, new)
 
 

@@ -115,7 +115,10 @@ def _explained(
     rivals: Sequence[Plan] = ()
     with progress_bar(wanted=not quiet, verb="changing") as on_progress, listening(on_progress):
         if question.imported is None:
-            rivals = rivals_in(Path(question.file), question.request, plan.chips, asked, flags=True)
+            path, content = Path(question.file), question.content
+            rivals = rivals_in(
+                path, question.request, plan.chips, asked, flags=True, content=content
+            )
         found = explain_plan(
             resolved, plan, objective, question.assumed, on_progress, rivals, question.targets
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.files import read_bytes
 from planner.cli.completing import targets
 from planner.cli.field_flags import with_fields
 from planner.cli.options import option
@@ -91,6 +92,7 @@ class Question:
         imported: The launch; None: it was a plan file.
         source: What it was asked to be: the framework, or auto.
         file: Its name.
+        content: What a plan file holds, which may be a pipe; of a launch nothing.
         flags: The flags that ask the same of it, of those that explain has too.
     """
 
@@ -100,6 +102,7 @@ class Question:
     assumed: tuple[tuple[str, str, str], ...]
     imported: Imported | None
     file: str
+    content: bytes = b""
     flags: tuple[str, ...] = ()
     source: str = ""
 
@@ -175,14 +178,17 @@ def question_of(
             raise InputError(
                 f"{name}: is about launches (--from); a plan file says it itself, change it there"
             )
-        read = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
+        content = read_bytes(plan_file)
+        read = read_plan_file(plan_file, asked, flags=True, row=row_of(row), content=content)
         if "set" in asked:
             from planner.question.changes.idle import check_moving  # noqa: PLC0415  (few ask)
 
             given = {name: value for name, value in asked.items() if name != "set"}
-            as_kept = read_plan_file(plan_file, given, flags=True, row=row_of(row)).request
+            as_kept = read_plan_file(
+                plan_file, given, flags=True, row=row_of(row), content=content
+            ).request
             check_moving(read.request, read.origin, as_kept.set)
-        return Question(**read._asdict(), imported=None, file=str(plan_file))
+        return Question(**read._asdict(), imported=None, file=str(plan_file), content=content)
     from planner.question.launch import read_launch  # noqa: PLC0415  (numpy; not for --help)
 
     if row is not None:

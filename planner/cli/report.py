@@ -56,7 +56,7 @@ def report(
     """
     target = output or (Path("report.html") if str(result) == _STDIN else _beside(result))
     _check_target(target, result)
-    from planner.answers.files.result_file import read_document  # noqa: PLC0415  (not for --help)
+    from planner.answers.files.documents import read_document  # noqa: PLC0415  (not for --help)
     from planner.report.pages.page import page_of  # noqa: PLC0415  (numpy; not for --help)
 
     with progress_bar(wanted=not as_json, verb="drawing") as progress:

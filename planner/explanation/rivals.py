@@ -18,7 +18,13 @@ MOST = 16
 
 
 def rivals_in(
-    path: Path, request: Request, chips: int, changes: Mapping[str, Any], *, flags: bool = False
+    path: Path,
+    request: Request,
+    chips: int,
+    changes: Mapping[str, Any],
+    *,
+    flags: bool = False,
+    content: bytes | None = None,
 ) -> tuple[Plan, ...]:
     """The best plans and the front in a file; none where it holds a single plan.
 
@@ -29,11 +35,11 @@ def rivals_in(
         path: A plan file, a front, or an answer as `solve --json` writes it.
         request: The job of the plan that is explained.
         chips: Its chips.
-        changes, flags: As for `planner.question.files.plan_file.read_plan_file`.
+        changes, flags, content: As for `planner.question.files.plan_file.read_plan_file`.
     """
-    content, _ = read_content(path)
-    front, job = front_of(content)
-    lists = [top_of(content), front]
+    data, _ = read_content(path, content)
+    front, job = front_of(data)
+    lists = [top_of(data), front]
     points = [one for found in lists if isinstance(found, list) for one in found]
     plans: list[Plan] = []
     for row, point in enumerate(points, start=1):
@@ -41,7 +47,7 @@ def rivals_in(
             continue
         whole = {
             **point,
-            "schema_version": point.get("schema_version", version_of_plans(content)),
+            "schema_version": point.get("schema_version", version_of_plans(data)),
             "job": point.get("job", job),
         }
         try:

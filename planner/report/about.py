@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from planner.answers.files.result_file import Document
+    from planner.answers.files.documents import Document
     from planner.base.progress import Progress
     from planner.question.resolved import Resolved
     from planner.report.pages.blocks import Report

@@ -227,3 +227,18 @@ def test_a_run_that_no_model_has_is_named_as_such(text: str, line: str) -> None:
     with pytest.raises(InputError) as error:
         planner.solve(**SMALL, resume_from=text)
     assert str(error.value).startswith(line)
+
+
+def test_a_run_is_kept_at_each_value() -> None:
+    fields = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8, "axes": ["dp", "tp"]}
+    values = ["1x", "2x"]
+    found = planner.vary({"memory.bandwidth": values}, **fields, resume_from="tp=2,dp=4")
+    for point, value in zip(found.points, values, strict=True):
+        changed = planner.solve(
+            **fields, resume_from="tp=2,dp=4", set=[f"memory.bandwidth={value}"]
+        )
+        assert point.best is not None
+        assert changed.best is not None
+        assert point.best.plan.tp == 2
+        assert point.best.step_time_s == changed.best.step_time_s
+        assert any(line.startswith("the checkpoint ") for line in point.answer.notes.caveats)

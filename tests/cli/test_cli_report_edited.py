@@ -75,7 +75,10 @@ FAULTS: dict[str, tuple[Change, str]] = {
         set_to("versions", "planner", "0.0.1"),
         "was written by planner 0.0.1, this is planner",
     ),
-    "another schema": (set_to("schema_version", 7), "schema_version is 7, this planner reads"),
+    "another schema": (
+        set_to("schema_version", 7),
+        "schema_version is 7; this planner reads version 1 or 2",
+    ),
     "another hardware database": (
         set_to("versions", "hardware_db", "0123456789abcdef"),
         "the hardware database has changed since (hash 0123456789abcdef then",

@@ -15,9 +15,9 @@ from support.cases import each
 
 from cli.command import planner, refused
 from planner.answers.files.checks import EvaluatedDocument
-from planner.answers.files.documents import check_seal, kind_of_document
+from planner.answers.files.documents import check_seal, kind_of_document, read_document
 from planner.answers.files.reevaluation import Rereading
-from planner.answers.files.result_file import read_document, validated
+from planner.answers.files.result_file import validated
 from planner.base.errors import InputError
 from planner.base.version import SCHEMA_VERSION
 from planner.collectives.files.schedule_file import VERSION as SCHEDULE_VERSION
@@ -120,6 +120,42 @@ def test_a_file_of_a_newer_version_says_so(name: str, row: tuple[str, ...], tmp_
     path.write_text(newer, encoding="utf-8")
     lines = refused("evaluate", path, *row)
     assert any("schema_version" in line and "7" in line for line in lines), lines
+
+
+@each("command", ["evaluate --row 1", "explain --row 1", "report", "compare", "solve --resume-from",
+                  "evaluate", "check"])  # fmt: skip
+@each("edit", ["sealed", "unsealed", "of other parts"])
+def test_an_answer_of_a_newer_version_is_refused_for_that_alone(
+    command: str, edit: str, tmp_path: Path
+) -> None:
+    """Whether its digest is there, and whether its parts are known; the line says both versions."""
+    document = json.loads((KEPT / "result-2.json").read_text(encoding="utf-8"))
+    document["schema_version"] = 3
+    if edit != "sealed":
+        del document["digest"]
+    if edit == "of other parts":
+        document = {f"{name}s": part for name, part in document.items()}
+        document["schema_version"] = 3
+    path, name = tmp_path / "newer.json", command.split(maxsplit=1)[0]
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    words: dict[str, list[object]] = {
+        "compare": [KEPT / "result-2.json"], "check": ["--log", path],
+        "solve": ["--model", "gpt3-125m", "--chips", 8],
+    }  # fmt: skip
+    rest = command.split()[1:]
+    given = [*rest, path] if name == "solve" else [path, *rest]
+    (line,) = refused(name, *given, *words.get(name, []))
+    assert line.startswith(str(path))
+    assert line.endswith("schema_version is 3; this planner reads version 1 or 2")
+
+
+@each("name", ["evaluate-1.json", "front-1.json"])
+def test_documents_of_one_version_say_that_one(name: str, tmp_path: Path) -> None:
+    document = json.loads((KEPT / name).read_text(encoding="utf-8"))
+    path = tmp_path / "newer.json"
+    path.write_text(json.dumps({**document, "schema_version": 2}), encoding="utf-8")
+    line = f"{path}: schema_version is 2; this planner reads version 1"
+    assert refused("report", path) == [line]
 
 
 @pytest.mark.parametrize("name", ["result-2.json", "version_1"])

@@ -6,23 +6,26 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from frozen_records import dataclass
+from planner.answers.api import searched_for
 from planner.answers.evaluation import evaluate_plan
 from planner.answers.files.checks import SolvedDocument, ending_mistakes, proof_mistakes
-from planner.answers.files.documents import check_seal, kind_of_document
+from planner.answers.files.documents import Document, check_seal
 from planner.answers.files.reevaluation import Rereading
-from planner.answers.files.result_file import Document, read_document, validated
+from planner.answers.files.result_file import validated
 from planner.answers.files.two_answers import Change
 from planner.base.errors import InputError
 from planner.base.jsonfile import SEAL
 from planner.base.messages import shown
 from planner.objectives.objective import Costs
+from planner.question.files.plan_file import PlanRead
 from planner.question.files.plan_text import plan_fields
 from planner.question.files.result_layout import as_parts
+from planner.question.files.versions import check_version
 from planner.question.provenance import versions
+from planner.question.request import Request
 from planner.question.resolved import resolve
 from planner.results.result import EvaluateResult
 
@@ -85,11 +88,27 @@ class Answer:
         Raises:
             InputError: This installation cannot cost it.
         """
+        read = self.read_best(job)
+        if read is None:
+            return None
+        return evaluate_plan(resolve(read.request, read.origin, read.plan.chips), read.plan)
+
+    def read_best(self, job: Mapping[str, Any] | None = None) -> PlanRead | None:
+        """Its best plan with its job; arguments and errors as of `costed`."""
         if self.file.best is None:
             return None
         own = self.file.question.plan_job
-        read = self.reading.read(self.file.best, own if job is None else job, "best")
-        return evaluate_plan(resolve(read.request, read.origin, read.plan.chips), read.plan)
+        return self.reading.read(self.file.best, own if job is None else job, "best")
+
+    def searched(self) -> Request:
+        """What was searched for it.
+
+        Raises:
+            InputError: It cannot be asked here.
+        """
+        reading = self.reading
+        asked = reading.request(self.file.question.asked)
+        return searched_for(asked, reading.origin("asked")).request
 
     def value(self, costed: EvaluateResult) -> float:
         """What a plan costs in terms of what was minimized."""
@@ -106,44 +125,15 @@ class Answer:
         yield from self.file.candidates.top
 
 
-def are_answers(*paths: Path) -> bool:
-    """Whether all files are answers of `planner solve`, whatever else is wrong with them.
+def read_answer(document: Document) -> Answer:
+    """The answer in a document of `planner solve`.
 
     Raises:
-        InputError: One of them is, and another cannot be read.
+        InputError: It is of a version that is not known, was edited, or contradicts itself.
     """
-    kinds, mistakes = [], []
-    for path in paths:
-        try:
-            document = read_document(path)
-        except InputError as error:
-            mistakes.append(str(error))
-            continue
-        kinds.append(_kind(document))
-    if mistakes and "solve" in kinds:
-        raise InputError("\n".join(mistakes))
-    return not mistakes and set(kinds) == {"solve"}
-
-
-def _kind(document: Document) -> str:
-    """Which answer it is; empty: none."""
-    try:
-        return kind_of_document(document.data, document.name)
-    except InputError:
-        return ""
-
-
-def read_answer(path: Path) -> Answer:
-    """The answer in a file.
-
-    Raises:
-        InputError: It cannot be read, was edited, or contradicts itself.
-    """
-    document = read_document(path)
+    check_version(document.data, document.origin)
     if SEAL in document.data:
         check_seal(document.data, document.name)
-    if _kind(document) != "solve":
-        raise InputError(f"{document.name}: is no answer of planner solve")
     file = validated(SolvedDocument, json.dumps(as_parts(document.data)), document.name)
     answer = Answer(document=document, file=file)
     if lines := ending_mistakes(file) or _unproved(file):

@@ -8,8 +8,7 @@ the file gives. What comes back is the answer as `planner.solve` or `planner.eva
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from frozen_records import dataclass
+from planner.answers.api import searched_for
 from planner.answers.building import Chosen, Setting, setting_of, with_plan, without_plan
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
 from planner.answers.files.checks import (
@@ -30,12 +30,12 @@ from planner.answers.files.checks import (
     status_mistakes,
 )
 from planner.answers.files.documents import (
-    STDIN,
+    Document,
     Kind,
     check_seal,
     check_versions,
     kind_of_document,
-    of_another_kind,
+    read_document,
 )
 from planner.answers.files.reevaluation import Rereading
 from planner.answers.notes.front import front_note, said_of_chips
@@ -46,8 +46,6 @@ from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
 from planner.answers.spaces.uniform import reasons
 from planner.base.errors import InputError
-from planner.base.files import LARGEST_FILE_BYTES, read_bytes
-from planner.base.jsonfile import json_object
 from planner.base.messages import mistakes
 from planner.cost.facts import PlanFacts
 from planner.question.files.plan_file import left_out
@@ -64,7 +62,6 @@ from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.solved_parts import Candidates, Front, Wider
 from planner.search.machines.machines import budgets_of, on_machine, reticle_words, use_words
-from strict_yaml.limits import larger_than, largest
 
 _OF_PLAN = "plan."
 
@@ -89,37 +86,6 @@ class ResultFile:
     objective: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """A JSON object that was read.
-
-    Attributes:
-        path: Where it is; `-`: it came from another program.
-        name: What messages call it.
-        data, text: The object, and as it is written.
-    """
-
-    path: Path
-    name: str
-    data: dict[str, Any]
-    text: str
-
-
-def read_document(path: Path) -> Document:
-    """What a file holds; `-`: standard input.
-
-    Raises:
-        InputError: It cannot be read, or is no JSON object.
-    """
-    name = "standard input" if path == STDIN else str(path)
-    content = _standard_input() if path == STDIN else read_bytes(path)
-    try:
-        data, text = json_object(content, name)
-    except InputError as error:
-        raise of_another_kind(path, name) or error from error
-    return Document(path=path, name=name, data=data, text=text)
-
-
 def read_result(document: Document | Path) -> ResultFile:
     """An answer of `solve`, its front, or of `evaluate` or `explain`; `-`: standard input.
 
@@ -131,7 +97,7 @@ def read_result(document: Document | Path) -> ResultFile:
         document = read_document(document)
     path, name, data, text = document.path, document.name, document.data, document.text
     kind = kind_of_document(data, name)
-    check_versions(data, name, kind)
+    check_versions(data, name)
     check_seal(data, name)
     reading = Rereading(name=name, path=path)
     if kind == "evaluate":
@@ -142,21 +108,6 @@ def read_result(document: Document | Path) -> ResultFile:
     parts = as_parts(data)
     text = text if parts == data else json.dumps(parts)
     return _solved(parts, validated(SolvedDocument, text, name), reading)
-
-
-def _standard_input() -> bytes:
-    """What another program sends.
-
-    Raises:
-        InputError: There is no standard input, or it cannot be read.
-    """
-    if sys.stdin is None:
-        raise InputError("standard input: is closed; name a file")
-    limit = largest(LARGEST_FILE_BYTES)
-    content = sys.stdin.buffer.read(limit + 1)
-    if len(content) > limit:
-        raise InputError(f"standard input: {larger_than(limit)}")
-    return content
 
 
 def validated(model: type[Any], text: str, name: str) -> Any:
@@ -233,21 +184,16 @@ def _numbered(points: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
 
 def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -> ResultFile:
     """The answer of `planner solve`, of which all but the search itself is worked out again."""
-    front, top, alike = file.front.plans, file.candidates.top, file.stages.uniform
-    wider = [one.plan for one in file.candidates.wider if one.plan is not None]
-    asked = [(file.best, "best")] if file.best is not None else []
-    asked += [(point, f"front.plans.{number}") for number, point in _numbered(front)]
-    asked += [(plan, f"candidates.top.{number}") for number, plan in _numbered(top)]
-    asked += [(plan, f"candidates.wider.{number}") for number, plan in _numbered(wider)]
-    asked += [(alike, "stages.uniform")] if alike is not None else []
-    request = reading.request(file.question.asked)
-    reading.refuse(status_mistakes(file, request))
-    costed, _ = reading.costed(asked, file.question.plan_job)
+    front, top = file.front.plans, file.candidates.top
+    question = searched_for(reading.request(file.question.asked), reading.origin("asked"))
+    reading.refuse(status_mistakes(file, question.asked))
+    request = question.request
+    costed, _ = reading.costed(list(_records(file)), file.question.plan_job)
     if file.best is None:
         answer, resolved, best = _without_plan(file, request, reading), None, None
     else:
         best, rest = costed[0], costed[1:]
-        uniform = None if alike is None else rest.pop()
+        uniform = None if file.stages.uniform is None else rest.pop()
         points, ranked = rest[: len(front)], rest[len(front) : len(front) + len(top)]
         beyond = rest[len(front) + len(top) :]
         reading.refuse(proof_mistakes(file, file.minimized.value_of(best.costs)))
@@ -258,10 +204,26 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
         setting = _setting(resolved, request, best)
         chosen = _chosen(file, resolved, best, points, ranked, uniform, beyond)
         answer = _with_plan(file, setting, chosen)
+    answer = question.noted(answer)
     said = answer.to_dict()
     reading.compare(file.question.job, said["question"]["job"], "question.job.")
     reading.compare(data, said, "")
     return ResultFile(kind="solve", answer=answer, plan=best, resolved=resolved)
+
+
+def _records(file: SolvedDocument) -> Iterator[tuple[dict[str, Any], str]]:
+    """The plans of an answer, each with what messages call it."""
+    if file.best is not None:
+        yield file.best, "best"
+    lists = {
+        "front.plans": file.front.plans,
+        "candidates.top": file.candidates.top,
+        "candidates.wider": [one.plan for one in file.candidates.wider if one.plan is not None],
+    }
+    for name, plans in lists.items():
+        yield from ((plan, f"{name}.{number}") for number, plan in _numbered(plans))
+    if file.stages.uniform is not None:
+        yield file.stages.uniform, "stages.uniform"
 
 
 def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resolved:

@@ -45,7 +45,7 @@ def read_run(
     Raises:
         InputError: Another version wrote it, or it is not what comes out; one line per mistake.
     """
-    check_versions(data, name, "run")
+    check_versions(data, name)
     asked = data.get(_ASKED)
     if not isinstance(asked, Mapping):
         raise InputError(f"{name}: {_ASKED}: is missing, so nothing says what was asked")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from frozen_records import dataclass
+from planner.answers.evaluation import limits_on_given, options_of
 from planner.answers.files.answer_changes import (
     BY_VERSION,
     SAME,
@@ -22,10 +22,16 @@ from planner.answers.files.answer_changes import (
     read_answer,
     rest_of,
 )
+from planner.answers.files.documents import Document
 from planner.answers.files.two_answers import Change, Reason, TwoAnswers
 from planner.base.errors import InputError
 from planner.base.messages import first_lines, shown
+from planner.explanation.steps.neighbors import judged
+from planner.question.facility import under_limit
+from planner.question.kinds.kind import Kind, kind_of
+from planner.question.resolved import resolve
 from planner.results.result import EvaluateResult
+from planner.verification.asked import fingerprints
 
 _OF_QUESTION = ("question", "default")
 _LONGEST = 100  # characters of a value in a sentence
@@ -62,11 +68,12 @@ class _Pair:
         return any(one.group in groups for one in self.changes)
 
 
-def two_answers(old: Path, new: Path) -> TwoAnswers:
-    """Why the answer in one file is another than that in an older one.
+def two_answers(old: Document, new: Document) -> TwoAnswers:
+    """Why the answer in one document is another than that in an older one.
 
     Raises:
-        InputError: One cannot be read, was edited, contradicts itself, or is of another objective.
+        InputError: One is of a version that is not known, was edited, contradicts itself, or is of
+            another objective.
     """
     before, after = read_answer(old), read_answer(new)
     one, other = before.file.minimized, after.file.minimized
@@ -286,11 +293,34 @@ def _without(empty: Answer, full: Answer, costed: EvaluateResult | None) -> Iter
     if costed is None:
         return
     diagnosis = empty.file.diagnosis
-    said = diagnosis.explanation if diagnosis else empty.file.certificate.status
+    said = diagnosis.explanation if diagnosis else "the search ended before it had one"
     words = f"{empty.name} has no plan: {said}"
-    if not costed.warnings and costed.fits:
-        words += f"; that of {full.name} is allowed here"
-    yield Reason(cause="space", change=None, words=words)
+    if there := _in_question(empty, full):
+        words += f"; that of {full.name} is {there}"
+    yield Reason(cause="space" if diagnosis else "search", change=None, words=words)
+
+
+def _in_question(empty: Answer, full: Answer) -> str:
+    """Whether this installation allows the plan of one answer in the question of the other.
+
+    Nothing is said of it in another job, on other chips or machines, or among other layouts.
+    """
+    asked = [one.file.question.asked for one in (empty, full)]
+    try:
+        request, read = empty.searched(), full.read_best()
+        if kind_of(request) in (Kind.POOLS, Kind.MACHINES) or read is None:
+            return ""
+        own, there = resolve(read.request, read.origin, read.plan.chips), resolve(request)
+    except InputError:
+        return ""
+    same = all(asked[0].get(name) == asked[1].get(name) for name in ("layout", "placement"))
+    if not same or fingerprints(own) != fingerprints(there) or read.plan.chips not in there.counts:
+        return ""
+    targets = () if there.runners.assumed else there.runners.targets
+    plan = under_limit(read.plan, there.cost.clock_limit)
+    limits, options = limits_on_given(request), options_of(request, targets)
+    (found,) = judged(there.cost, [("", plan)], limits, options)
+    return f"not allowed there ({found.refusal.words})" if found.refusal else "allowed there"
 
 
 def _parts(pair: _Pair) -> dict[str, tuple[float, float]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any, Unpack
 
-from planner.answers.api import solved
+from planner.answers.api import searched_for, solved
 from planner.answers.evaluation import limits_of, options_of
 from planner.answers.notes.changes import with_changes_noted
 from planner.answers.varying.axes import Axis, axes_of, request_at
@@ -65,7 +65,7 @@ def vary_request(
         if on_progress is not None:
             on_progress("values", done, len(combinations))
         asked = request_at(request, dict(zip(axes, texts, strict=True)))
-        answer = solved(asked, None, origin, None)
+        answer = _answer(asked, origin)
         points.append(Varied(texts=texts, answer=answer, best=_best(asked, answer)))
     _check_counted(request, axes, points, origin)
     between = _betweens(request, axes[0], points) if len(axes) == 1 else ()
@@ -76,6 +76,12 @@ def vary_request(
         between=tuple(between),
         seconds=time.perf_counter() - started,
     )
+
+
+def _answer(asked: Request, origin: Origin) -> SolveResult:
+    """The answer at one value; whether the value moves it is looked at for all values together."""
+    question = searched_for(asked, origin)
+    return question.with_run(solved(question.request, None, origin, None))
 
 
 def _check_one_plan(request: Request, origin: Origin) -> None:
@@ -158,7 +164,7 @@ def _best(asked: Request, answer: SolveResult) -> PlanResult | None:
 def _turns(request: Request, axis: Axis, below: Place, above: Place) -> Sequence[Any]:
     def solve(at: float) -> Place:
         asked = request_at(request, {axis: axis.text(at)})
-        answer = solved(asked, None, ARGUMENTS, None)
+        answer = _answer(asked, ARGUMENTS)
         return _place(at, answer, _best(asked, answer))
 
     def better(at: float, one: PlanResult, other: PlanResult) -> bool:

@@ -187,7 +187,8 @@ class CommonFields(FeasibleFields, total=False):
     days,run-energy or days,run-money. Default: that of the objective."""
     chips_exact: bool | None
     """Plans use all of the chips that chips gives, or none is the answer; where budgets alone end
-    their number, the most that they allow. Default: the most below, where none fits on all."""
+    their number, the most that they allow. Default: the most below, where no uniform plan fits on
+    all."""
     axes: Several | None
     """Mesh axes that may exceed 1, e.g. fsdp,tp. Default: all."""
     fix: dict[str, Any]

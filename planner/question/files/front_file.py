@@ -26,24 +26,28 @@ _PARTS = {"mesh": (*AXES, "ep"), "placement": ("order",)}
 _HEADINGS = ("mesh.dp", "placement.order", "job.model", "schema_version")  # are in every front
 
 
-def read_content(path: Path) -> tuple[dict[str, Any], YamlText]:
+def read_content(path: Path, content: bytes | None = None) -> tuple[dict[str, Any], YamlText]:
     """The mapping in a file, and its text; of a CSV file the front in it, as JSON holds it.
+
+    Args:
+        path: The file.
+        content: What it holds, where it was read before.
 
     Raises:
         InputError: The file cannot be read.
     """
     if path.suffix.lower() == ".csv":
-        return _front_of_csv(path), YamlText(str(path))
-    return read_yaml_text(path)
+        return _front_of_csv(path, content), YamlText(str(path))
+    return read_yaml_text(path, content)
 
 
-def _front_of_csv(path: Path) -> dict[str, Any]:
-    """The plans of a front in a CSV file.
+def _front_of_csv(path: Path, content: bytes | None) -> dict[str, Any]:
+    """The plans of a front in a CSV file; arguments of `read_content`.
 
     Raises:
         InputError: The file is no front.
     """
-    text = read_text(path)
+    text = read_text(path, content)
     try:
         front = csv_records(text, _LISTS, _HEADINGS)
     except InputError as error:

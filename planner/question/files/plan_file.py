@@ -20,7 +20,6 @@ from planner.assumptions.file_kinds import with_command
 from planner.assumptions.software import COMPILERS
 from planner.base.errors import InputError
 from planner.base.messages import Origin, mistakes, shown
-from planner.base.version import SCHEMA_VERSION
 from planner.plan import AXES, Plan, complete_order
 from planner.plan.ranks import as_layout, check_layout
 from planner.question.chips_of_plan import changed, check_chips, check_request_chips
@@ -34,6 +33,7 @@ from planner.question.files.plan_models import (
 )
 from planner.question.files.plan_text import plan_fields, says_nothing
 from planner.question.files.stage_file import stages_of
+from planner.question.files.versions import OF_PLANS, check_given_version, check_version
 from planner.question.records import located, model_named
 from planner.question.request import Request, unknown_names
 from strict_yaml.text import YamlText
@@ -86,6 +86,7 @@ def read_plan_file(
     *,
     flags: bool = False,
     row: int | None = None,
+    content: bytes | None = None,
 ) -> PlanRead:
     """The job and the plan in a file.
 
@@ -95,16 +96,18 @@ def read_plan_file(
             field goes with it.
         flags: Whether the changes are flags of the command line.
         row: Which plan of a front, from 1.
+        content: What the file holds, where it was read before: a pipe is read once.
 
     Raises:
         InputError: One line per mistake, with its path in the file.
     """
-    content, text = read_content(path)
-    if mistaken := with_command(content, "a plan", "plan", "front"):
+    data, text = read_content(path, content)
+    check_given_version(data, Origin(file=str(path), content=text.content))
+    if mistaken := with_command(data, "a plan", "plan", "front"):
         raise InputError(f"{path}: {mistaken}")
-    point = point_of(content, path, row)
+    point = point_of(data, path, row)
     if point is None:
-        return plan_in(content, path, str(path), changes, flags=flags, text=text.content)
+        return plan_in(data, path, str(path), changes, flags=flags, text=text.content)
     return plan_in(point, path, f"{path}: row {row}", changes, flags=flags, row=row)
 
 
@@ -138,13 +141,7 @@ def plan_in(
         written = [name for name in WRITTEN if not (pooled and name == "hardware")]
         data = plan_file_of(point, where, names, written)
     top = Origin(file=where, content=text)
-    version = data.get("schema_version")
-    if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
-        raise InputError(
-            f"{top.label(['schema_version'])} is "
-            f"{shown(version) if version is not None else 'missing'}; "
-            f"this planner reads version {SCHEMA_VERSION}"
-        )
+    check_version(data, top, OF_PLANS)
     changes = changes or {}
     job = data.get("job")
     if isinstance(job, dict):

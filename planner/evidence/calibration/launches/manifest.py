@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.base.errors import InputError
 from planner.base.files import is_folder, read_yaml_text
-from planner.base.messages import Origin, mistakes, one_line, shown
-from planner.base.version import SCHEMA_VERSION
+from planner.base.messages import Origin, mistakes, one_line
 from planner.question.files.plan_models import PlanModel
+from planner.question.files.versions import OF_PLANS, check_version
 
 NAME = "manifest.yaml"
 PLAN = "plan.yaml"
@@ -84,11 +84,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(f"measurements: {name} has no {NAME}; planner measure -o {name} writes it")
     data, text = read_yaml_text(folder / NAME)
     origin = Origin(file=str(folder / NAME), content=text.content)
-    if data.get("schema_version") != SCHEMA_VERSION:
-        raise InputError(
-            f"{origin.label(['schema_version'])} is {shown(data.get('schema_version'))}; this "
-            f"planner reads version {SCHEMA_VERSION}"
-        )
+    check_version(data, origin, OF_PLANS)
     try:
         return Manifest.model_validate(data)
     except ValidationError as error:

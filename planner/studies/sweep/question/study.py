@@ -44,6 +44,7 @@ from planner.base.messages import (
     shown,
 )
 from planner.question.asked import BY_NAME
+from planner.question.files.versions import OF_PLANS, check_given_version
 from planner.question.records import located
 from planner.studies.sweep.question.conditions import Condition, condition_of
 from planner.studies.sweep.question.ranges import values_of
@@ -128,6 +129,7 @@ def read_study(path: Path) -> Study:
     """
     data, text = read_yaml_text(path)
     origin = Origin(file=str(path), content=text.content)
+    check_given_version(data, origin, OF_PLANS)
     try:
         form = StudyFile.model_validate(data)
     except ValidationError as error:
