@@ -237,3 +237,18 @@ def test_rates_of_groups_that_are_nearly_the_same() -> None:
             pairs = itertools.permutations(rates.values(), 2)
             found |= {a * f / b for (a, b) in pairs for f in extremes.FACTORS}
     assert any(1 < one < 1.01 for one in found)
+
+
+def test_what_is_repeated_has_names_that_differ_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One piece was repeated as it is, so that no file had many names."""
+    strain, script = campaigns("strain"), b"#!/bin/bash\nTP=2\ntorchrun a.py --tp $TP\n"
+    made = [strain.numbered(script, random.Random(at)) for at in range(30)]
+    assert max(len({*one.split(b"\n")}) for one in made) >= 10_000
+    assert max(map(len, made)) < 1e6
+    monkeypatch.setattr(strain, "TIMES", (28,))
+    found = b"".join(strain.strained(script, random.Random(at)) for at in range(1500))
+    for piece in (
+        b"if [ $X7 = 1 ]", b"case $X in 7)", b"A+=(--x7 7)", b"A[7]=7", b"TP7=2", b"\nk7: 7\n",
+        b"elif [ $X = 7 ]", b"\n7) A7=1;;",
+    ):  # fmt: skip
+        assert piece in found
