@@ -141,7 +141,7 @@ def _security(_count: int, _seed: int, told: Told) -> Table:
 
 def _extremes(count: int, _seed: int, told: Told) -> Table:
     return Table(
-        title="Figures of chip, cluster, model and constants at a tenth, half, twice and ten times",
+        title="Figures of chip, cluster, model and constants at 0.1, 0.5, 0.67, 2 and 10 times",
         rows=_rows(extremes.campaign(count, told), "plan"),
     )
 

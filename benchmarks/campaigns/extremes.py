@@ -36,8 +36,14 @@ _PLANS: dict[str, tuple[dict[str, Any], Any]] = {
         {"model": "deepseek-v3", "hardware": "gb200-nvl72", "chips": 256, "batch_tokens": 2**22},
         {"dp": 256, "ep": 32},
     ),
+    "dense, a cube of GPUs": (
+        {"model": "qwen2.5-1.5b", "hardware": "v100-32gb-edr", "chips": 64,
+         "batch_tokens": 2**20},
+        {"tp": 4, "cp": 2, "dp": 8},
+    ),
 }  # fmt: skip
-FACTORS = (0.1, 0.5, 2.0, 10.0)
+FACTORS = (0.1, 0.5, 0.67, 2.0, 10.0)
+"""Sizes; at the third, rates of a cube's groups that differ by a half are nearly the same."""
 _SIZES = (
     r"^model\.(layers|hidden|\w*heads|head_dim|vocab_size|"
     r"(mlp|moe)\.(?!first_dense_layers|layer_period)\w+)$"
@@ -84,7 +90,7 @@ class Count:
 
 
 def campaign(fields: int, told: Callable[[str], None]) -> Iterator[tuple[str, Count]]:
-    """Figures at a tenth, half, twice and ten times: all of the records of each plan's question.
+    """Figures at `FACTORS` of their size: all of the records of each plan's question.
 
     Args:
         fields: About so many constants of the cost model beside them, spread evenly.

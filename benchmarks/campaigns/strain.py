@@ -1,4 +1,4 @@
-"""Damage that strains what reads a file: much of the same, deep nesting, archives with odd members.
+"""Damage that strains what reads a file: much of the same or of the like, nesting, odd archives.
 
 Each function takes a `random.Random`, so that a seed says what it does.
 """
@@ -14,6 +14,13 @@ TIMES = (28, 300, 5000, 20_000)
 _LONGEST = 400_000
 """Bytes that are put into a file at most: files of a megabyte have the limits of inputs."""
 _SHORT = (b"<!---->", b"\n", b" ", b"1", b"srun ", b"(", b"|", b"\\", b"a,", b"0 1\n", b"# \n")
+_NUMBERED = (
+    b"A#=#\n", b"A#=$A#\n", b"A+=(--x# #)\n", b"A[#]=#\n", b"if [ $X# = 1 ]; then A#=1; fi\n",
+    b"case $X in #) A#=1;; *) A#=2;; esac\n", b"elif [ $X = # ]; then A=#\n", b"#) A#=1;;\n",
+    b"f#() { A#=1; }\n", b"for i in $X#; do A#=1; done\n", b"[ -f x# ] && A#=1\n", b"--x# #\n",
+    b"k#: #\n", b"k# = #\n", b"k#,", b'"k#": #, ', b"- {k#: #}\n", b"<g# a#=\"#\"/>", b"# #\n",
+)  # fmt: skip
+"""Pieces with a counter in the place of each `#`."""
 _PAIRS = (
     (b"[", b"]"), (b'{"a": ', b"}"), (b"(", b")"), (b"<g>", b"</g>"), (b"{a: ", b"}"), (b"- ", b""),
     (b"$(", b")"), (b"[[", b"]]"), (b"&a [", b"]"),
@@ -25,7 +32,7 @@ def strained(content: bytes, random: Random) -> bytes:
     """A file with one place that strains its reader; of an archive, half the time a member."""
     if content[:2] == b"PK" and random.random() < 0.5:
         return members(content, random)
-    return random.choice((repeated, repeated, nested))(content, random)
+    return random.choice((numbered, repeated, repeated, nested))(content, random)
 
 
 def repeated(content: bytes, random: Random) -> bytes:
@@ -38,6 +45,20 @@ def repeated(content: bytes, random: Random) -> bytes:
     at = random.choice((0, max(0, content.find(piece)), random.randint(0, len(content))))
     after = random.choice((content[at:], b" x", b"!\n" + content[at:], b""))
     return content[:at] + piece * times + after
+
+
+def numbered(content: bytes, random: Random) -> bytes:
+    """A line or a short piece, many times, each with another number in it: names that differ."""
+    piece = random.choice(_NUMBERED)
+    lines = [line for line in content.splitlines(keepends=True) if re.search(rb"\w", line)]
+    if lines and random.random() < 0.5:
+        line = random.choice(lines)[:2000].replace(b"#", b"")
+        at = random.choice([found.end() for found in re.finditer(rb"\w+", line)] or [0])
+        piece = line[:at] + b"#" + line[at:]
+    times = max(1, min(random.choice(TIMES), _LONGEST // (len(piece) + 5 * piece.count(b"#"))))
+    many = b"".join(piece.replace(b"#", b"%d" % number) for number in range(times))
+    at = random.choice((0, len(content), max(0, content.find(b"\n") + 1)))
+    return content[:at] + many + content[at:]
 
 
 def nested(content: bytes, random: Random) -> bytes:

@@ -110,22 +110,27 @@ def level_rate(level: FabricLevel, inside: IntArray, segments: Sequence[Segment]
 def _graph_rate(level: FabricLevel, inside: IntArray, segments: Sequence[Segment]) -> FloatArray:
     """(n,) ring rate on a graph of direct links known by the rates R of groups side by side.
 
-    A chip has R(g s) - R(s) to the chips of its block of g s outside its block of s. Of these a
-    group with g members s apart holds (g - 1) k of (g - 1) s, where k is its members in a block
-    of s; the rest belongs to the groups beside it. Where larger blocks are no faster, the groups
-    share the whole rate.
+    A chip's links are taken to be spread evenly over the d(n) doublings that make a block of n, as
+    those of a hybrid cube mesh are: of R(g s) it has 1 - d(s) / d(g s) to the chips of its block of
+    g s that are outside its block of s. Of these a group with g members s apart holds (g - 1) k of
+    (g - 1) s, where k is its members in a block of s; the rest belongs to the groups beside it.
+    So no rate lowers another, as a difference of two would.
     """
     rate = np.zeros(inside.shape)
     below = np.ones_like(inside)
     for size, stride in segments:
         reach = np.minimum(size * stride, level.domain)
-        whole = _block_rate(level, reach)
-        gained = whole - _block_rate(level, stride)
-        own = np.where(gained > 0, gained, whole) * below / stride
+        whole, outside = _doublings(reach), np.maximum(_doublings(reach) - _doublings(stride), 0)
+        own = _block_rate(level, reach) * outside / np.maximum(whole, 1) * below / stride
         rate = rate + np.where(size > 1, own, 0.0)
         below = below * size
     rate = np.minimum(rate, _block_rate(level, np.maximum(inside, 2)))
     return np.where(rate > 0, rate, level.bytes_per_s)  # no member beside another: never used
+
+
+def _doublings(chips: IntArray) -> FloatArray:
+    """(n,) doublings of one chip that make a block of so many, or more."""
+    return np.ceil(np.log2(chips))
 
 
 def _block_rate(level: FabricLevel, chips: IntArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Faults that are put in, each of which a campaign of `benchmarks/reliability.py` tells."""
 
+import itertools
 import json
 import os
 import random
@@ -16,6 +17,8 @@ from typing import Any
 import pytest
 from support.campaigns import campaigns
 from support.cases import each
+
+from hardware_db import load_cluster
 
 BEST = {
     "chips": 8, "mesh": {"dp": 8}, "micro_batch": 1, "schedule": "1f1b", "interleave": 1,
@@ -257,3 +260,29 @@ def test_a_process_that_answers_otherwise(printed: str, said: str) -> None:
         found = commands._apart(_outcome(("x", "--json"), 0, '{"a": 1, "seconds": 1}'), Path())
     assert bool(found) == bool(said)
     assert said in found
+
+
+def test_rates_of_groups_that_are_nearly_the_same() -> None:
+    """No plan was on a cube of chips, and no size brought two of its rates together."""
+    extremes, found = campaigns("extremes"), set[float]()
+    for job, mesh in extremes._PLANS.values():
+        rates = dict(load_cluster(job["hardware"]).levels[0].bandwidth_by_group)
+        if mesh.get("tp", 1) * mesh.get("cp", 1) in rates and mesh.get("cp", 1) > 1:
+            pairs = itertools.permutations(rates.values(), 2)
+            found |= {a * f / b for (a, b) in pairs for f in extremes.FACTORS}
+    assert any(1 < one < 1.01 for one in found)
+
+
+def test_what_is_repeated_has_names_that_differ_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One piece was repeated as it is, so that no file had many names."""
+    strain, script = campaigns("strain"), b"#!/bin/bash\nTP=2\ntorchrun a.py --tp $TP\n"
+    made = [strain.numbered(script, random.Random(at)) for at in range(30)]
+    assert max(len({*one.split(b"\n")}) for one in made) >= 10_000
+    assert max(map(len, made)) < 1e6
+    monkeypatch.setattr(strain, "TIMES", (28,))
+    found = b"".join(strain.strained(script, random.Random(at)) for at in range(1500))
+    for piece in (
+        b"if [ $X7 = 1 ]", b"case $X in 7)", b"A+=(--x7 7)", b"A[7]=7", b"TP7=2", b"\nk7: 7\n",
+        b"elif [ $X = 7 ]", b"\n7) A7=1;;",
+    ):  # fmt: skip
+        assert piece in found

@@ -261,8 +261,8 @@ def test_extreme_figures_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
     few = ("chip.peak.bf16", "cluster.levels.leaf.latency", "model.heads", "model.hidden")
     monkeypatch.setattr(extremes, "_some", lambda *_: few)
     _, count = next(extremes.campaign(1, told.append))
-    assert (count.fields, count.tried, count.ordered) == (4, 16, 4)
-    assert count.moved >= 8
+    assert (count.fields, count.tried, count.ordered) == (4, 20, 4)
+    assert count.moved >= 12
     options = campaigns("options")
     counts: dict[str, Any] = options.campaign(0, 7, told.append)
     assert counts["its plan evaluated alone costs the same"].tried == len(options.KNOWN)
@@ -278,7 +278,7 @@ def test_a_figure_that_is_ignored_would_be_seen() -> None:
     assert [*unmoved({fast: heeded, width: heeded})] == []
     assert len([*unmoved({fast: {1.0: usual, 2.0: usual}, width: heeded})]) == 1
     refused = [*unmoved({fast: {1.0: usual}, width: {1.0: usual}})]
-    assert "0 of 8 sizes are answered" in refused
+    assert "0 of 10 sizes are answered" in refused
 
 
 def test_a_refusal_is_no_answer_that_holds() -> None:

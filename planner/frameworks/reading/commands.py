@@ -13,6 +13,7 @@ from planner.frameworks.reading.launchers import MODULES, chips_started, nodes_s
 from planner.frameworks.reading.settings import Asked, Beside, no_file
 from planner.frameworks.reading.shell.blocks import blocks, statements_outside
 from planner.frameworks.reading.shell.run import Shell
+from planner.frameworks.reading.shell.states import Array
 from planner.frameworks.reading.shell.words import Lexer, apart
 
 _SCRIPT = re.compile(r".*\.py")
@@ -165,7 +166,7 @@ def _without(text: str, known: Collection[str], program: str, notes: Sequence[st
     )
 
 
-def _items(value: str | list[str]) -> list[str]:
+def _items(value: str | Array) -> Sequence[str]:
     return apart(value) if isinstance(value, str) else value
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from planner.base.numerals import is_digits
+from planner.frameworks.reading.shell.states import Array
 from planner.frameworks.reading.shell.values import expanded, is_known
 from planner.frameworks.reading.shell.words import Part, Statement, Word, bare
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 DECLARES = ("export", "local", "declare", "readonly", "typeset")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]=]*\])?(\+?)=")
-Before = tuple[str | list[str] | None, str | None]
+Before = tuple[str | Array | None, str | None]
 """The value of a variable, and where it ceased to be known."""
 
 
@@ -23,7 +24,7 @@ def set_array(shell: Shell, statement: Statement) -> None:
     name, more = statement.array.rstrip("+="), statement.array.endswith("+=")
     items = [text for word in statement.words for text in shell.fields(word)]
     if not (more and name in shell.changed):
-        shell.assign(name, [*shell.items(name), *items] if more else items, statement.line)
+        shell.assign(name, shell.added(name, items) if more else Array(items), statement.line)
 
 
 def set_all(shell: Shell, words: list[Word], line: int) -> dict[str, Before]:
@@ -72,13 +73,17 @@ def _set(shell: Shell, word: Word, match: re.Match[str], line: int) -> None:
 
 
 def _set_element(shell: Shell, name: str, index: str, value: str, line: int) -> None:
-    items = shell.items(name)[:]
+    items = shell.items(name)
     key = expanded(index.strip("\"'"), shell)
-    keyed = all(item.startswith("[") for item in items)
+    keyed = items.keyed == len(items)
     if is_digits(key) and int(key[:9]) <= len(items) and not (keyed and items):
-        items[int(key) : int(key) + 1] = [value]
+        if (at := int(key[:9])) < len(items):
+            shell.spend(items.letters)
+            items = items.replaced(at, value)
+        else:
+            items = shell.added(name, [value])
     elif keyed and is_known(key):
-        items.append(f"[{key}]={value}")
+        items = shell.added(name, [f"[{key}]={value}"])
     else:
         return shell.forget(name, line)
     return shell.assign(name, items, line)

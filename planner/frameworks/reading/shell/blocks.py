@@ -232,7 +232,7 @@ class _Parser:
             elif self.first() == "esac":
                 break
             else:
-                patterns = [*patterns, *following.words]
+                patterns += following.words
                 self.at += 1
         self.end("esac")
         return Case(line, joint, word, tuple(arms))

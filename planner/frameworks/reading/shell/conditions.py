@@ -148,4 +148,5 @@ def is_endless(head: Body) -> bool:
 
 def matches(word: str, pattern: str, quoted: bool) -> bool:
     """Whether a word is chosen by a pattern of a `case`."""
-    return word == pattern if quoted else fnmatchcase(word, pattern)
+    plain = quoted or not set(pattern) & set("*?[")
+    return word == pattern if plain else fnmatchcase(word, pattern)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from planner.base.messages import one_line
 from planner.frameworks.reading.shell.simple_commands import Stop
+from planner.frameworks.reading.shell.states import Array
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.blocks import Body
@@ -20,7 +22,7 @@ _QUIET = (
 )  # fmt: skip
 """Commands of which nothing is read."""
 _NONE = object()
-Value = str | list[str] | object | None
+Value = str | Array | object | None
 
 
 def after_some(
@@ -44,30 +46,46 @@ def after_some(
     """
     forks = [shell.fork(unknown) for _ in bodies]
     for fork, body in zip(forks, bodies, strict=True):
-        try:
+        with suppress(Stop):
             fork.body(body)
-        except Stop:
-            continue
-    ends = forks if closed else [*forks, shell]
     changed: list[str] = []
     added: list[str] = []
-    for name in dict.fromkeys(one for fork in forks for one in (*fork.variables, *fork.changed)):
-        values = [_value(end, name) for end in ends]
-        base = shell.variables.get(name)
-        if name in unknown or any(one is _NONE or one != values[0] for one in values):
-            more = None if name in unknown else _more(values, base)
-            if more is None and (name in unknown or _value(shell, name) is not _NONE):
-                shell.forget(name, line)
-                changed += [] if name in unknown else [name]
-            elif more:
-                added.append(f"{more} to {name}")
-        elif values[0] != base and isinstance(values[0], str | list):
+    for name, values in _left(forks).items():
+        if not closed or len(values) < len(forks):
+            values.append(_value(shell, name))
+        if name in unknown:
+            shell.forget(name, line)
+        elif any(one is _NONE or one != values[0] for one in values):
+            _differs(shell, line, name, values, changed, added)
+        elif values[0] != shell.variables.get(name) and isinstance(values[0], str | Array):
             shell.assign(name, values[0], line)
     for fork in forks:
-        shell.functions = {**fork.functions, **shell.functions}
-        shell.files = {**fork.files, **shell.files}
-        shell.called |= fork.called
+        for name in fork.functions.own:
+            shell.functions.setdefault(name, fork.functions[name])
+        for name in fork.files.own:
+            shell.files.setdefault(name, fork.files[name])
     _note(shell, line, what, forks, changed, added)
+
+
+def _differs(
+    shell: Shell, line: int, name: str, values: list[Value], changed: list[str], added: list[str]
+) -> None:
+    """Forgets a variable, unless some only add to it."""
+    more = _more(values, shell.variables.get(name))
+    if more:
+        added.append(f"{more} to {name}")
+    elif more is None and _value(shell, name) is not _NONE:
+        shell.forget(name, line)
+        changed.append(name)
+
+
+def _left(forks: Sequence[Shell]) -> dict[str, list[Value]]:
+    """What some of them leave differently, by variable; the others leave it as it was."""
+    found: dict[str, list[Value]] = {}
+    for fork in forks:
+        for name in dict.fromkeys((*fork.variables.own, *fork.changed.own)):
+            found.setdefault(name, []).append(_value(fork, name))
+    return found
 
 
 def _note(
@@ -88,7 +106,7 @@ def _value(shell: Shell, name: str) -> Value:
     return _NONE if name in shell.changed else shell.variables.get(name)
 
 
-def _more(values: Sequence[Value], base: str | list[str] | None) -> str | None:
+def _more(values: Sequence[Value], base: str | Array | None) -> str | None:
     """What some add at the end of a value, where they do no more; None: they do."""
     if not base:
         return None
@@ -96,7 +114,7 @@ def _more(values: Sequence[Value], base: str | list[str] | None) -> str | None:
     for value in values:
         if isinstance(value, str) and isinstance(base, str) and value.startswith(base):
             found.append(value[len(base) :])
-        elif isinstance(value, list) and isinstance(base, list) and value[: len(base)] == base:
+        elif isinstance(value, Array) and isinstance(base, Array) and value.begins_with(base):
             found.append(" ".join(value[len(base) :]))
         else:
             return None

@@ -5,7 +5,7 @@ stay as they are written. Of an `if` and a `case` the branch is taken that known
 `for` goes through known words, and `while` goes on as long as a known test holds; branches that
 cannot be chosen, and other loops, are left out with a line that says so, and what they change is
 not known after them. Functions are read where they are called, files that it sources or starts
-where they lie beside it or are written. Work is bounded: see `_MOST`.
+where they lie beside it or are written. Work is bounded: see `states.Work`.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from planner.frameworks.reading.shell.simple_commands import (
     without_files,
 )
 from planner.frameworks.reading.shell.slurm import slurm_options, slurm_variables
+from planner.frameworks.reading.shell.states import Array, Layer, Work
 from planner.frameworks.reading.shell.values import expanded, is_known, sliced
 from planner.frameworks.reading.shell.words import Lexer, Part, Statement, Word, apart, bare
 
@@ -54,8 +55,6 @@ _ITEMS = re.compile(
 )
 """All arguments or elements of an array, or some of them."""
 _LONGEST = 1 << 20  # characters of a value
-_MOST = 1 << 24  # characters that all expansions of a text may come to
-_STATEMENT = 512  # characters that a statement counts as
 _WITHOUT = "an argument is compared, and the script is read as started without any"
 _TESTED = "what a test that is not known from the text starts"
 _CHOOSES = "an `if` whose condition is not known from the text"
@@ -91,7 +90,7 @@ class Shell:
     """
 
     name: str
-    variables: dict[str, str | list[str]] = field(default_factory=dict)
+    variables: Layer[str | Array] = field(default_factory=Layer)
     arguments: list[str] = field(default_factory=list)
     exact: bool = False
     commands: list[list[str]] = field(default_factory=list)
@@ -99,19 +98,20 @@ class Shell:
     comments: list[str] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    changed: dict[str, str] = field(default_factory=dict)
+    changed: Layer[str] = field(default_factory=Layer)
     beside: Beside = no_file
-    files: dict[str, str] = field(default_factory=dict)
+    files: Layer[str] = field(default_factory=Layer)
     missing: list[str] = field(default_factory=list)
-    functions: dict[str, Function] = field(default_factory=dict)
+    functions: Layer[Function] = field(default_factory=Layer)
     called: set[str] = field(default_factory=set)
     piped: str | None = None
-    local: list[dict[str, str | list[str] | None]] = field(default_factory=list)
-    _spent: list[int] = field(default_factory=lambda: [0])
+    local: list[Layer[str | Array | None]] = field(default_factory=list)
+    _work: Work = field(default_factory=Work)
     depth: int = 0
     outputs: int = 0
     _chosen: int = 0
     asks_only: bool = False
+    _without: bool = False
     _file: str = ""
     called_at: str = ""
 
@@ -153,14 +153,17 @@ class Shell:
 
     def fork(self, unknown: Sequence[str]) -> Shell:
         """The same state, for a part that may be run or not; some variables are not known in it."""
-        self.spend(_STATEMENT + 32 * len(self.variables))
-        kept = {one: value for one, value in self.variables.items() if one not in unknown}
-        changed = {**self.changed, **dict.fromkeys(unknown, "")}
-        return replace(
-            self, variables=kept, changed=changed, commands=[], places=[], notes=[], missing=[],
-            comments=[], options=[], functions=dict(self.functions), files=dict(self.files),
-            local=[dict(one) for one in self.local], _chosen=1,
+        self.spend(steps=1)
+        fork = replace(
+            self, variables=Layer(self.variables), changed=Layer(self.changed), commands=[],
+            places=[], notes=[], missing=[], comments=[], options=[],
+            functions=Layer(self.functions), files=Layer(self.files),
+            local=[Layer(one) for one in self.local], _chosen=1, _without=False,
         )  # fmt: skip
+        for name in unknown:
+            fork.variables.pop(name, None)
+            fork.changed[name] = ""
+        return fork
 
     def place(self, line: int) -> str:
         """What messages call a line."""
@@ -170,20 +173,14 @@ class Shell:
         """Says that something is left out."""
         self.notes.append(f"{self.place(line)}: {what} is left out")
 
-    def spend(self, letters: int) -> None:
-        """Counts work.
+    def spend(self, letters: int = 0, steps: int = 0) -> None:
+        """Counts work; see `planner.frameworks.reading.shell.states.Work`."""
+        self._work.spend(self.name, letters, steps)
 
-        Raises:
-            InputError: It is more than any script needs.
-        """
-        self._spent[0] += letters
-        if self._spent[0] > _MOST:
-            raise InputError(f"{self.name}: its variables come to more than {_MOST:,} letters")
-
-    def value(self, name: str) -> str | list[str] | None:
+    def value(self, name: str) -> str | Array | None:
         """See `planner.frameworks.reading.shell.values.Scope`."""
         if name in ("@", "*", "#"):
-            return str(len(self.arguments)) if name == "#" else list(self.arguments)
+            return str(len(self.arguments)) if name == "#" else Array(self.arguments)
         if not is_digits(name) or name == "0":
             return self.variables.get(name)
         given = 0 < int(name[:6]) <= len(self.arguments)
@@ -193,9 +190,9 @@ class Shell:
         """See `planner.frameworks.reading.shell.values.Scope`."""
         return name not in self.changed and self.value(name) is None and name != "0"
 
-    def assign(self, name: str, value: str | list[str], line: int = 0) -> None:
+    def assign(self, name: str, value: str | Array, line: int = 0) -> None:
         """See `planner.frameworks.reading.shell.values.Scope`."""
-        size = len(value) if isinstance(value, str) else sum(map(len, value)) + len(value)
+        size = len(value) if isinstance(value, str) else value.letters
         if size > _LONGEST:
             where = f"line {line}: " if line else ""
             raise InputError(f"{self.name}: {where}{name} has more than {_LONGEST:,} letters")
@@ -209,7 +206,7 @@ class Shell:
 
     def output(self, command: str, depth: int) -> str | None:
         """See `planner.frameworks.reading.shell.values.Scope`."""
-        self.spend(_STATEMENT + len(command))
+        self.spend(len(command), steps=1)
         return output_of(self, command, depth)
 
     def file(self, path: str) -> str | None:
@@ -237,15 +234,11 @@ class Shell:
         return status
 
     def _node(self, node: Node) -> bool | None:
-        self.spend(_STATEMENT)
+        self.spend(steps=1)
         if isinstance(node, Simple):
             return self._run(node.statement)
         if isinstance(node, Group):
-            outer = dict(self.variables), dict(self.changed)
-            found = self.body(node.body)
-            if isinstance(node, Subshell):
-                self.variables, self.changed = outer
-            return found
+            return self._subshell(node) if isinstance(node, Subshell) else self.body(node.body)
         if isinstance(node, Function):
             self.functions[node.name] = node
         elif isinstance(node, If | Case):
@@ -253,6 +246,14 @@ class Shell:
         elif isinstance(node, Loop):
             loop(self, node)
         return True
+
+    def _subshell(self, node: Subshell) -> bool | None:
+        outer = self.variables, self.changed
+        self.variables, self.changed = Layer(self.variables), Layer(self.changed)
+        try:
+            return self.body(node.body)
+        finally:
+            self.variables, self.changed = outer
 
     def asked(self, condition: Body) -> bool | None:
         """Whether a condition holds; None: that is not known."""
@@ -284,14 +285,15 @@ class Shell:
 
     def _case(self, node: Case) -> None:
         word = self.tested(node.word, node.line)
-        patterns = [(self.text(one), one[0].quoted) for arm, _ in node.arms for one in arm]
-        if not all(map(is_known, (word, *(text for text, _ in patterns)))):
-            closed = any(text == "*" for text, _ in patterns)
+        patterns = [[(self.text(one), one[0].quoted) for one in arm] for arm, _ in node.arms]
+        texts = [text for arm in patterns for text, _ in arm]
+        if not all(map(is_known, (word, *texts))):
+            closed = "*" in texts
             bodies = [body for _, body in node.arms]
             what = "`case` and what it repeats or chooses"
             return after_some(self, node.line, what, bodies, closed=closed)
-        for arm, body in node.arms:
-            if any(matches(word, self.text(one), one[0].quoted) for one in arm):
+        for arm, (_, body) in zip(patterns, node.arms, strict=True):
+            if any(matches(word, text, quoted) for text, quoted in arm):
                 return self.take(body)
         return None
 
@@ -320,7 +322,8 @@ class Shell:
         status = started(self, found, statement)
         for name, (value, place) in before.items():
             self.restore(name, value)
-            self.changed |= {name: place} if place else {}
+            if place:
+                self.changed[name] = place
         if self.asks_only and found[0] not in _SET:
             return None
         return status if status is None else status != negated
@@ -330,23 +333,29 @@ class Shell:
         if what != "exit" or not self._chosen:
             raise Stop(what)
 
-    def restore(self, name: str, value: str | list[str] | None) -> None:
+    def restore(self, name: str, value: str | Array | None) -> None:
         """Gives a variable the value that it had; None: it had none."""
         self.changed.pop(name, None)
         self.variables.pop(name, None)
         if value is not None:
             self.variables[name] = value
 
-    def items(self, name: str) -> list[str]:
+    def items(self, name: str) -> Array:
         """The elements of an array; of a plain value one, of what is not set none."""
-        value = self.variables.get(name, [])
-        return [value] if isinstance(value, str) else value
+        value = self.variables.get(name, Array())
+        return Array([value]) if isinstance(value, str) else value
 
-    def _items(self, match: re.Match[str]) -> list[str] | None:
+    def added(self, name: str, items: list[str]) -> Array:
+        """The elements of an array and more."""
+        before = self.items(name)
+        self.spend(0 if before.is_newest else before.letters)
+        return before.added(items)
+
+    def _items(self, match: re.Match[str]) -> Sequence[str] | None:
         """The arguments, or the elements of an array; None: they are not known."""
         if match["name"] is not None and match["name"] not in self.variables:
             return None
-        items = list(self.arguments) if match["name"] is None else list(self.items(match["name"]))
+        items = self.arguments if match["name"] is None else self.items(match["name"])
         first = int(match["name"] is None)  # arguments count from 1
         return items if match["cut"] is None else sliced(items, match["cut"], self, first)
 
@@ -355,10 +364,11 @@ class Shell:
         match = _ITEMS.fullmatch(word[0].text) if len(word) == 1 and word[0].expands else None
         items = None if match is None else self._items(match)
         if match is not None and items is not None:
+            self.spend(sum(map(len, items)) + len(items))
             joined = match["all"] or match["of"] or match["own"]
             if word[0].quoted:
-                return [" ".join(items)] if joined == "*" else items
-            return items if match["name"] is None else apart(" ".join(items))
+                return [" ".join(items)] if joined == "*" else [*items]
+            return [*items] if match["name"] is None else apart(" ".join(items))
         text = self.text(word)
         loose = any(not one.quoted and one.expands and not is_known(one.text) for one in word)
         return apart(text) if loose else [text]
@@ -374,7 +384,8 @@ class Shell:
             return found
         self.exact = True
         bare_text, self.exact = self.text(word), False
-        if bare_text != found and _WITHOUT not in "".join(self.notes):
+        if bare_text != found and not self._without:
+            self._without = True
             self.notes.append(f"{self.place(line)}: {_WITHOUT}; FILE::ARGUMENT gives them")
         return bare_text
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from planner.base.errors import InputError
 from planner.base.numerals import is_digits
 from planner.frameworks.reading.shell.slurm import slurm_variables
+from planner.frameworks.reading.shell.states import Array, Layer
 from planner.frameworks.reading.shell.values import expanded, sum_in
 from planner.frameworks.reading.shell.words import Statement, Word
 
@@ -25,7 +26,6 @@ _MESSAGE = re.compile(r"1?>&2")
 _PLACEHOLDER = re.compile(r"<[^<>|&\n]+>")
 _SUM = re.compile(r"\s*([A-Za-z_]\w*)\s*(\+\+|--|[-+*/%]?=(?!=))\s*(.*)", re.DOTALL)
 DEEPEST = 8  # files and functions within one another
-_CALL = 1 << 13  # characters that a call counts as
 _SHELLS = ("bash", "sh", "zsh")
 _STARTERS = (*_SHELLS, "srun", "sbatch", "salloc", "mpirun", "mpiexec", "sudo", "stdbuf", "env")
 _ASKING = (
@@ -118,8 +118,9 @@ def begins(shell: Shell, *, knows_place: bool) -> None:
 def lies_at(shell: Shell, path: str) -> None:
     """Says where a script lies, from the folder of the first one, where it is taken to be run."""
     place = path if path.startswith(("./", "../")) else f"./{path}"
-    shell.variables |= {"0": place, "BASH_SOURCE": [place]}
-    shell.variables = {"PWD": ".", "SLURM_SUBMIT_DIR": ".", **shell.variables}
+    shell.variables.update({"0": place, "BASH_SOURCE": Array([place])})
+    for name in ("PWD", "SLURM_SUBMIT_DIR"):
+        shell.variables.setdefault(name, ".")
 
 
 def call(shell: Shell, name: str, arguments: list[str], line: int, *, exact: bool = True) -> bool:
@@ -135,11 +136,11 @@ def call(shell: Shell, name: str, arguments: list[str], line: int, *, exact: boo
     shell.called.add(name)
     if shell.depth >= DEEPEST:
         return False
-    shell.spend(_CALL)
+    shell.spend(steps=1)
     outer = shell.arguments, shell.exact, shell.called_at, shell.asks_only
     shell.called_at = shell.called_at or (shell.place(line) if line else "")
     shell.arguments, shell.exact, shell.asks_only = arguments, exact, False
-    shell.local.append({})
+    shell.local.append(Layer())
     shell.depth += 1
     try:
         shell.body(shell.functions[name].body)
@@ -213,7 +214,7 @@ def _is_shell(words: list[str]) -> bool:
 def _take_options(shell: Shell, words: list[str]) -> None:
     """Takes what a command says to Slurm of the job that it starts."""
     if words[:1] in (["srun"], ["sbatch"]):
-        shell.variables |= slurm_variables(words[1:])
+        shell.variables.update(slurm_variables(words[1:]))
         shell.options += words[1:]
 
 
@@ -230,13 +231,16 @@ def _start(shell: Shell, words: list[str]) -> None:
     if text is None:
         shell.missing.append(name)
         return
-    outer = dict(shell.variables), shell.arguments, shell.exact
+    outer = shell.variables, shell.arguments, shell.exact
+    shell.variables = Layer(shell.variables)
     _take_options(shell, words[:place])
     lies_at(shell, path if shell.file(path.removeprefix("./")) else name)
     shell.arguments, shell.exact = words[place + 1 :], True
-    if not shell.read_within(text, name):
-        shell.missing.append(name)
-    shell.variables, shell.arguments, shell.exact = outer
+    try:
+        if not shell.read_within(text, name):
+            shell.missing.append(name)
+    finally:
+        shell.variables, shell.arguments, shell.exact = outer
 
 
 def _source(shell: Shell, words: list[str], line: int) -> None:
@@ -244,7 +248,7 @@ def _source(shell: Shell, words: list[str], line: int) -> None:
     if len(words) < 2:
         return
     text, outer = shell.file(words[1]), shell.value("BASH_SOURCE")
-    shell.variables["BASH_SOURCE"] = [words[1]]
+    shell.variables["BASH_SOURCE"] = Array([words[1]])
     if text is None or not shell.read_within(text, words[1].rpartition("/")[2]):
         shell.note(line, f"`source {words[1]}`, which does not lie beside it,")
     shell.restore("BASH_SOURCE", outer)
@@ -263,6 +267,7 @@ def _eval(shell: Shell, words: list[str], line: int) -> None:
 
 def _shift(shell: Shell, words: list[str], line: int) -> None:
     count = int(words[1]) if len(words) > 1 and is_digits(words[1]) else 1
+    shell.spend(len(shell.arguments))
     shell.arguments = shell.arguments[min(count, 1 << 20) :]
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import Protocol
 
+from planner.frameworks.reading.shell.states import Array
 from planner.frameworks.reading.shell.words import past_brackets
 
 _SPECIAL = re.compile(r"[$`\\]")
@@ -25,6 +26,7 @@ _SUM = re.compile(r"[0-9+\-*/% ()]{1,200}")
 _TEST = re.compile(r"[0-9+\-*/% ()<>=!&|]{1,200}")
 _DEEPEST = 8  # values within values
 _LONGEST_CUT = 4096  # letters of a value whose ends are cut
+_CUT = 64  # letters that each of them counts as, for an end may lie behind any
 
 
 class Scope(Protocol):
@@ -32,17 +34,20 @@ class Scope(Protocol):
 
     name: str
 
-    def value(self, name: str) -> str | list[str] | None:
+    def value(self, name: str) -> str | Array | None:
         """Of a variable; None: it is not known, or not set."""
 
     def is_unset(self, name: str) -> bool:
         """Whether nothing sets it, so that its default holds."""
 
-    def assign(self, name: str, value: str | list[str]) -> None:
+    def assign(self, name: str, value: str | Array) -> None:
         """Sets a variable (`${X:=8}`)."""
 
     def output(self, command: str, depth: int) -> str | None:
         """What a command prints; None: that is not known."""
+
+    def spend(self, letters: int) -> None:
+        """Counts work."""
 
 
 def is_known(text: str) -> bool:
@@ -81,7 +86,7 @@ def _piece(text: str, at: int, scope: Scope, depth: int) -> tuple[str, int]:
     elif name := _NAME.match(text, at + 1):
         end = name.end()
         value = scope.value(name[0])
-        found = _joined(value)
+        found = _joined(value, scope)
     return (text[at:end] if found is None else found), end
 
 
@@ -94,8 +99,11 @@ def _bracketed(whole: str, scope: Scope, depth: int) -> str | None:
     return _braced(whole[2:-1], scope, depth)
 
 
-def _joined(value: str | list[str] | None) -> str | None:
-    return value if isinstance(value, str | None) else " ".join(value)
+def _joined(value: str | Array | None, scope: Scope) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    scope.spend(value.letters)
+    return " ".join(value)
 
 
 def _braced(inner: str, scope: Scope, depth: int) -> str | None:
@@ -109,33 +117,35 @@ def _braced(inner: str, scope: Scope, depth: int) -> str | None:
     if match["through"]:
         named = value if isinstance(value, str) and not match["rest"] else None
         found = scope.value(named) if named and named.isidentifier() else None
-        return _joined(found)
+        return _joined(found, scope)
     if match["count"]:
         whole = match["at"] in ("[@]", "[*]") or name in "@*"
         if value is None or match["rest"]:
             return None
         size = len(value) if isinstance(value, str) is not whole else 1
-        return str(size) if whole or is_known(_joined(value) or "") else None
+        return str(size) if whole or is_known(_joined(value, scope) or "") else None
     if match["at"] and value is not None:
         value = _element(value, match["at"][1:-1], scope, depth)
-    text = _joined(value)
+    text = _joined(value, scope)
     rest = _REST.fullmatch(match["rest"])
     if rest is None:
         return None if match["rest"] else text
-    if isinstance(value, list) and rest["sign"] == ":":
-        text = _joined(sliced(value, rest["text"], scope, int(name in "@*"), depth))
+    if isinstance(value, Array) and rest["sign"] == ":":
+        some = sliced(value, rest["text"], scope, int(name in "@*"), depth)
+        text = None if some is None else " ".join(some)
     else:
         text = _altered(name, text, unset, rest, scope, depth)
     return text
 
 
-def _element(value: str | list[str], at: str, scope: Scope, depth: int) -> str | list[str] | None:
+def _element(value: str | Array, at: str, scope: Scope, depth: int) -> str | Array | None:
     """Of an array what an index or a key names."""
     if at in ("@", "*"):
         return value
-    items = [value] if isinstance(value, str) else value
+    items = Array([value]) if isinstance(value, str) else value
     key = expanded(at.strip("\"'"), scope, depth + 1)
-    if any(item.startswith("[") for item in items):
+    scope.spend(items.letters)
+    if items.keyed:
         found = [item for item in items if item.startswith(f"[{key}]=")]
         return found[-1].partition("=")[2] if found else None
     index = sum_in(at, scope, depth)
@@ -153,7 +163,7 @@ def _altered(
         empty = unset or (text == "" and sign.startswith(":"))
         return _defaulted(name, text, empty, sign[-1], _inner(after, scope, depth), scope)
     pattern = after if sign == ":" else _inner(after, scope, depth)
-    if text is None or not is_known(text + pattern) or len(text) > _LONGEST_CUT:
+    if text is None or len(text) > _LONGEST_CUT or not is_known(text + pattern):
         return None
     if sign == ":":
         return _slice(text, after, scope, depth)
@@ -161,6 +171,7 @@ def _altered(
         change: Callable[[str], str] = str.upper if sign[0] == "^" else str.lower
         changed = len(text) if len(sign) > 1 else 1
         return None if after else change(text[:changed]) + text[changed:]
+    scope.spend(_CUT * len(text))
     return _replaced(text, pattern, sign) if sign[0] == "/" else _cut(text, pattern, sign)
 
 
@@ -187,13 +198,13 @@ def _inner(text: str, scope: Scope, depth: int) -> str:
 
 
 def _slice(text: str, after: str, scope: Scope, depth: int) -> str | None:
-    found = sliced(list(text), after, scope, 0, depth)
+    found = sliced(text, after, scope, 0, depth)
     return None if found is None else "".join(found)
 
 
 def sliced(
-    items: list[str], after: str, scope: Scope, least: int, depth: int = 0
-) -> list[str] | None:
+    items: Sequence[str], after: str, scope: Scope, least: int, depth: int = 0
+) -> Sequence[str] | None:
     """Some of several: `first` or `first:count`; None: which is not known.
 
     Args:
