@@ -126,6 +126,8 @@ def uniform(rng: random.Random) -> Fields:
     elif kind < 0.3:
         fields["chips_exact"] = True
     _any_objective(rng, fields)
+    if rng.random() < 0.1 and "chips" in fields:
+        fields["assumptions"] = "roofline"
     if rng.random() < 0.15:
         fields["placement"] = "all"
     if rng.random() < 0.1:

@@ -75,7 +75,8 @@ def solve_uniform(
     proof = least_memory(space) if minimized.of_memory else searched(prover, on_progress, trail)
     if len(proof.points) == 0:
         if (other := _instead(resolved, space, proof)) is not None:
-            return solve_uniform(resolved, other, losses, started, on_progress, trail, ahead)
+            there = replace(resolved, cost=other.model)
+            return solve_uniform(there, other, losses, started, on_progress, trail, ahead)
         certificate = Certificate(
             status=proof.status.value,
             objective_name=minimized.name,
@@ -122,9 +123,7 @@ def _most_with_plan(resolved: Resolved, space: UniformSpace) -> int | None:
 
     None where no fewer are wanted, or none of them has a plan that time lets find.
     """
-    wanted = space.chips == (resolved.chips,) and not resolved.request.chips_exact
-    shared = resolved.cost.assumptions.token_granularity  # each number has its own job
-    if shared or not wanted:
+    if space.chips != (resolved.chips,) or resolved.request.chips_exact:
         return None
     below = [n for n in resolved.cost.cluster.chip_counts(resolved.chips) if n < resolved.chips]
     with suppress(OutOfTime):
