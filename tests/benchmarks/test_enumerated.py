@@ -10,9 +10,9 @@ from planner.question.request import request_from
 
 def test_each_pool_has_the_clock_of_its_own_cap() -> None:
     """The slowest stage is on the second pool, whose clock is not that of the first."""
-    from enumerated import pools
-    from enumerated.drawing import of_few_layers
-    from enumerated.plain import no_freedom
+    from enumerated import pools  # noqa: PLC0415  (found beside benchmarks)
+    from enumerated.drawing import of_few_layers  # noqa: PLC0415  (found beside benchmarks)
+    from enumerated.plain import no_freedom  # noqa: PLC0415  (found beside benchmarks)
 
     fields = {
         "model": of_few_layers("gpt3-350m", 3), "seq_len": 1024, "batch_tokens": 4096,

@@ -247,7 +247,7 @@ def heads_exchange(model: CostModel, tp: IntArray, cp: IntArray) -> BoolArray:
 
 def clock_settable(model: CostModel, plans: PlanTable) -> BoolArray:
     """The chip runs at the clock, or a power cap lowers it to one at which it does."""
-    return (plans.clock >= model.levels[-1]) & (plans.clock <= 1.0)
+    return np.asarray((plans.clock >= model.levels[-1]) & (plans.clock <= 1.0))
 
 
 def offload_fits(model: CostModel, plans: PlanTable) -> BoolArray:
