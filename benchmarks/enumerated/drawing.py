@@ -42,6 +42,8 @@ _ASSUMED = {
     "peak.bf16": ("0.2x", "5x"),
 }
 """Of the cost model and the chip: the ends of what they may be, or far from what they are."""
+_CAPS = (200, 250, 350, 375, 450, 600)
+"""Watts per chip, half of the rated power of some."""
 _LIMITS = ("max_step_time", "max_power", "min_mfu", "max_memory", "memory_margin")
 
 
@@ -65,6 +67,8 @@ def _shared(rng: random.Random, models: tuple[str, ...]) -> Fields:
         fields["set"] = tuple(f"{name}={rng.choice(_ASSUMED[name])}" for name in names)
     if rng.random() < 0.15:
         fields["optimizer"] = rng.choice(_OPTIMIZERS)
+    if rng.random() < 0.15:
+        fields["power_cap"] = rng.choice(_CAPS)
     return fields
 
 
@@ -122,6 +126,8 @@ def uniform(rng: random.Random) -> Fields:
     elif kind < 0.3:
         fields["chips_exact"] = True
     _any_objective(rng, fields)
+    if rng.random() < 0.1 and "chips" in fields:
+        fields["assumptions"] = "roofline"
     if rng.random() < 0.15:
         fields["placement"] = "all"
     if rng.random() < 0.1:

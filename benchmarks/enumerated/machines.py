@@ -57,7 +57,7 @@ def _all(request: Request, pairs: list[tuple[Resolved, int]], plain: Plain) -> E
     for launched in (True, False) if assumed else (True,):
         for resolved, chips in pairs:
             targets = resolved.runners.targets if launched else ()
-            add_all(found, resolved.cost, chips, targets, plain)
+            add_all(found, resolved.cost.on(chips), chips, targets, plain)
             if len(found.front) and _fewer_instead(request):
                 return found
         if len(found.front):

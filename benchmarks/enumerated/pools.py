@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -25,14 +26,14 @@ _MOST_PLANS = 4_000
 
 
 def on_pools(request: Request, plain: Plain = no_freedom) -> Enumerated:
-    """All plans on all chips of all pools, at full clock."""
+    """All plans on all chips of all pools, at full clock; each pool's cap lowers its own."""
     pools = resolve_pools(request, ARGUMENTS).pools
     found, first = Enumerated(request), pools[0].model
-    fast = request.model_copy(update={"clocks": False})
     chips = total_chips(pools)
     by_order: dict[tuple[int, ...], list[Plan]] = {}
     listed = 0
-    for row in rows_of(fast, first, chips):
+    for of_first in rows_of(request, first, chips):
+        row = replace(of_first, clocks=(1.0,))
         per_stage = chips // row.shared.pp
         whole = all(pool.chips % per_stage == 0 for pool in pools)
         if whole and row.shared.schedule in _ON_POOLS:

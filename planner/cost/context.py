@@ -113,14 +113,22 @@ class CostModel:
         """The chip of the cluster."""
         return self.cluster.chip
 
+    @property
+    def levels(self) -> FloatArray:
+        """(k,) relative clocks of its chips, highest first.
+
+        Those that can be set, and what a power cap makes of them: chips under it lower their clock
+        by themselves, below the lowest that can be set too.
+        """
+        levels = self.chip.clock_levels if self.chip.clock_settable else (1.0,)
+        return np.unique(np.minimum(levels, self.clock_limit))[::-1].copy()
+
     def clocks(self, *, wanted: bool) -> FloatArray:
-        """(k,) relative clocks to choose from, highest first; only the highest unless `wanted`.
+        """(k,) of its `levels` to choose from, highest first; only the highest unless `wanted`.
 
         Nor where energy is that of components, which no clock changes.
         """
-        wanted = wanted and self.chip.clock_settable and not self.assumptions.component_energy
-        levels = self.chip.clock_levels if wanted else (1.0,)
-        return np.unique(np.minimum(levels, self.clock_limit))[::-1].copy()
+        return self.levels if wanted and not self.assumptions.component_energy else self.levels[:1]
 
     @property
     def framework(self) -> FrameworkProfile:

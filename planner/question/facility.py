@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from hardware_db import Chip, Cluster
 from planner.base.errors import InputError
 from planner.cost.energy.clock import check_cap, clock_under_cap
 from planner.cost.energy.facility import Facility
-from planner.plan import Plan
+from planner.plan import Plan, Stage
 from planner.question.asked.usual import COOLING
 from planner.question.defaults import Defaults
 
@@ -73,13 +73,24 @@ def clock_limit_of(cap_w: float | None, chip: Chip, defaults: Defaults) -> float
 
 def under_limit(plan: Plan, limit: float) -> Plan:
     """A plan whose clocks, those of its stages too, are at most `limit`."""
-    if limit >= 1:
+    return under_limits(plan, {None: limit})
+
+
+def under_limits(plan: Plan, limits: Mapping[str | None, float]) -> Plan:
+    """A plan whose clocks are at most those of the pools of its stages; None: of no pool."""
+    most = max(limits.values())
+    if min(limits.values()) >= 1:
         return plan
-    stages = plan.stages and tuple(
-        stage if stage.clock is None else replace(stage, clock=min(stage.clock, limit))
-        for stage in plan.stages
-    )
-    return replace(plan, clock=min(plan.clock, limit), stages=stages)
+    clock = min(plan.clock, most)
+
+    def lowered(stage: Stage) -> Stage:
+        limit = limits.get(stage.pool, most)
+        if stage.clock is None and clock <= limit:
+            return stage
+        return replace(stage, clock=min(clock if stage.clock is None else stage.clock, limit))
+
+    stages = plan.stages and tuple(map(lowered, plan.stages))
+    return replace(plan, clock=clock, stages=stages)
 
 
 def without_limit(plan: Plan, levels: Collection[float]) -> Plan:

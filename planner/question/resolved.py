@@ -107,7 +107,7 @@ class Resolved:
     def takes_fewer(self) -> bool:
         """Whether fewer chips are used where no plan fits on all that are asked for."""
         open_to_it = not self.request.chips_exact and self.request.keeps_to_chips
-        return open_to_it and not _all_chips_in(self.request, self.cost.assumptions)
+        return open_to_it and not _all_chips_in(self.request)
 
     @property
     def cooling(self) -> str | None:
@@ -262,11 +262,11 @@ def _contradicting(request: Request) -> list[str]:
     return lines
 
 
-def _all_chips_in(request: Request, assumptions: Assumptions) -> str:
+def _all_chips_in(request: Request) -> str:
     """What keeps plans to all of their chips, also where none fits; empty: nothing."""
     kind = kind_of(request)
     if kind is Kind.UNIFORM:
-        return f"plans of {request.assumptions}" if assumptions.token_granularity else ""
+        return ""
     return "several machines" if kind is Kind.MACHINES else "uneven stages"
 
 
@@ -391,7 +391,7 @@ def _unfit(request: Request, assumptions: Assumptions, model: Model, cluster: Cl
             f"chips: under {request.assumptions} the chips share a step's tokens, so that each "
             "number of chips has its own plans; give one number"
         )
-    whole = _all_chips_in(request, assumptions)
+    whole = _all_chips_in(request)
     if request.chips_exact is False and request.keeps_to_chips and whole:
         lines.append(f"chips-exact: {whole} use all chips in any case; leave it out")
     if problem := torus_axes_problem(request.torus_axes or {}, cluster):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from planner.verification.document import Certificate
 from planner.verification.faults import Fault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """A question, ready to be checked.
 
@@ -41,7 +41,7 @@ class Asked:
         chips: Numbers of chips that the certificate is about.
         clocks: (k,) relative clocks.
         more_chips: Greater numbers, on which it has to have no plan.
-        demands: Rules that targets add to those of the framework.
+        targets: What has to run the plans.
         orders: Orders of the axes, innermost first.
     """
 
@@ -50,8 +50,17 @@ class Asked:
     chips: tuple[int, ...]
     more_chips: tuple[int, ...]
     clocks: FloatArray
-    demands: tuple[Demand, ...]
+    targets: tuple[Target, ...]
     orders: tuple[tuple[str, ...], ...]
+
+    @cached_property
+    def demands(self) -> tuple[Demand, ...]:
+        """Rules that targets add to those of the framework."""
+        return demands_of(self.model, self.targets)
+
+    def on(self, chips: int) -> Asked:
+        """The question about one number of chips; where these share tokens, with their shares."""
+        return replace(self, chips=(chips,), model=self.model.on(chips))
 
     def allows(self, name: str, value: int) -> bool:
         """Whether a field of a plan may have a value (a code), as far as the user narrowed it."""
@@ -129,21 +138,14 @@ def asked_in(certificate: Certificate) -> Asked:
             raise Fault(f"records: the {name} here is not that of the certificate (its SHA-256)")
     if sorted(certificate.records) != sorted(fingerprints(resolved)):
         raise Fault("records: not just those of the question are named")
-    model, counts = resolved.cost, resolved.cost.cluster.chip_counts
-    clocks = model.clocks(wanted=bool(request.clocks))
-    if claimed.clocks != clocks.tolist():
-        raise Fault(f"space: clocks are {clocks.tolist()}, not {claimed.clocks}")
-    chips = _chips(resolved, claimed.chips)
+    chips, counts = _chips(resolved, claimed.chips), resolved.cost.cluster.chip_counts
     fewer = chips != resolved.counts
-    return Asked(
-        request=request,
-        model=model,
-        chips=chips,
-        more_chips=tuple(n for n in counts(resolved.chips) if n > chips[0]) if fewer else (),
-        clocks=clocks,
-        demands=_demands(resolved, claimed.runnable_in),
-        orders=_orders(request, model),
-    )
+    more = tuple(n for n in counts(resolved.chips) if n > chips[0]) if fewer else ()
+    targets = _targets(resolved, claimed.runnable_in)
+    asked = replace(asked_of_one(resolved, targets), chips=chips, more_chips=more)
+    if claimed.clocks != asked.clocks.tolist():
+        raise Fault(f"space: clocks are {asked.clocks.tolist()}, not {claimed.clocks}")
+    return asked.on(chips[0]) if fewer else asked
 
 
 def asked_of_one(resolved: Resolved, targets: tuple[Target, ...] = ()) -> Asked:
@@ -155,7 +157,7 @@ def asked_of_one(resolved: Resolved, targets: tuple[Target, ...] = ()) -> Asked:
         chips=(resolved.chips,),
         more_chips=(),
         clocks=model.clocks(wanted=bool(resolved.request.clocks)),
-        demands=demands_of(model, targets),
+        targets=targets,
         orders=_orders(resolved.request, model),
     )
 
@@ -177,12 +179,12 @@ def _chips(resolved: Resolved, claimed: list[int]) -> tuple[int, ...]:
     return chips
 
 
-def _demands(resolved: Resolved, claimed: list[str]) -> tuple[Demand, ...]:
-    """The rules of the targets that the question means."""
+def _targets(resolved: Resolved, claimed: list[str]) -> tuple[Target, ...]:
+    """What has to run the plans that the question means."""
     named = [target.name for target in resolved.runners.targets]
     if claimed != named:
         raise Fault(f"space: plans are to run in {named}, not {claimed}")
-    return demands_of(resolved.cost, resolved.runners.targets)
+    return resolved.runners.targets
 
 
 def fingerprints(resolved: Resolved) -> dict[str, str]:

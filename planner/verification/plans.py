@@ -123,7 +123,7 @@ def check_more_chips(case: Case) -> None:
         Fault: One is.
     """
     for chips in case.asked.more_chips:
-        asked = replace(case.asked, chips=(chips,))
+        asked = case.asked.on(chips)
         larger = Case(own=case.own, asked=asked, space=Space(asked))
         rows, counts = larger.plans(larger.space.nodes(larger.space.meshes()[0])[0])
         check_costed(larger, rows)

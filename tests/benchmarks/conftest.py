@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from support.engines import BENCHMARKS
 
-_OURS = ("engines", "campaigns")
+_OURS = ("engines", "campaigns", "enumerated")
 
 
 @pytest.fixture(autouse=True)

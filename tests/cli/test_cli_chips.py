@@ -82,6 +82,27 @@ def test_where_no_plan_uses_all_chips_the_most_are_used(tmp_path: Path) -> None:
     assert planner("report", path).code == 0
 
 
+def test_fewer_that_share_the_tokens_have_their_own_plans(tmp_path: Path) -> None:
+    """Under roofline each number of chips has other shares; wider spaces are searched on each."""
+    flags = (*JOB, "--batch-tokens", "64Ki", "--max-power", "3kW", "--min-mfu", "0.9")
+    flags += ("--assumptions", "roofline", "--runnable-in")
+    any_plan, flags = (*flags, "any", "--chips"), (*flags, "megatron", "--chips")
+    path = tmp_path / "answer.json"
+    answer = solve(*flags, "4", "-o", tmp_path / "plan.yaml")
+    used, best = answer["best"]["chips"], answer["best"]
+    assert used < 4
+    assert best == solve(*flags, used, "--chips-exact")["best"]
+    assert planner("solve", *flags, used + 1, "--chips-exact", "--json").code == 3
+    (said,) = [one for one in answer["notes"]["caveats"] if one.startswith("No plan fits on all")]
+    assert "--chips-at-most" not in said  # each number is asked for alone
+    (wider,) = answer["candidates"]["wider"]
+    assert wider["plan"]["step_time_s"] == solve(*any_plan, "3")["best"]["step_time_s"]
+    again = planner("evaluate", tmp_path / "plan.yaml", "--json").document
+    assert again["step_time_s"] == best["step_time_s"]
+    path.write_text(planner("solve", *flags, "4", "--json").out, encoding="utf-8")
+    assert planner("report", path).code == 0
+
+
 def test_slices_of_a_torus_end_a_range() -> None:
     shapes = solve("--model", "llama2-7b", "--chips", "4x4x4..4x4x8")
     assert shapes["question"]["asked"]["chips"] == "64..128"
@@ -152,8 +173,6 @@ def test_counts_that_divide_badly_say_so() -> None:
          "chips-exact: uneven stages use all chips in any case; leave it out"),
         (("--chips", "8", "--pes", "66,132", "--no-chips-exact"),
          "chips-exact: several machines use all chips in any case; leave it out"),
-        (("--chips", "8", "--assumptions", "roofline", "--no-chips-exact"),
-         "chips-exact: plans of roofline use all chips in any case; leave it out"),
         (("--chips", "2..8", "--chips-exact"),
          "chips-exact: contradicts a range of chips; leave one of the two out"),
         (("--chips", "2..8", "--assumptions", "roofline"),

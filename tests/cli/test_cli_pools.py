@@ -40,6 +40,21 @@ def test_evaluate_gives_the_same_figures(written: tuple[Any, Path]) -> None:
         assert again["job"]["pools"] == answer["question"]["job"]["pools"]
 
 
+def test_a_cap_lowers_the_clocks_of_each_pool(written: tuple[Any, Path]) -> None:
+    """A plan that knows no cap is evaluated, and shown, at the clocks that the cap leaves."""
+    _, folder = written
+    free = (folder / "plan.yaml").read_text(encoding="utf-8")
+    assert "power_cap" not in free
+    outcome = planner("evaluate", folder / "plan.yaml", "--power-cap", "350W", "--json")
+    assert outcome.code == 0, outcome.err
+    again = outcome.document
+    of_plan, costed = ({one["pool"]: one["clock"] for one in again[name]}
+                       for name in ("stages", "per_stage"))  # fmt: skip
+    assert of_plan == costed
+    assert 0.6 < costed["dgx-h100-ndr"] < costed["dgx-a100-80-hdr"] == again["clock"] < 1
+    assert not any("clock" in line for line in again["warnings"])
+
+
 def test_the_answer_says_what_is_where(written: tuple[Any, Path]) -> None:
     answer, _ = written
     assert answer["certificate"]["status"] == "optimal"

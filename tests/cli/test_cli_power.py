@@ -81,6 +81,24 @@ def test_a_capped_search_gives_what_its_plan_costs_again(tmp_path: Path) -> None
     assert again["warnings"] == []
 
 
+@each("layout", ["uniform", "uneven"])
+def test_a_plan_below_the_lowest_clock_can_be_run(layout: str, tmp_path: Path) -> None:
+    """Half of an A100's rated power is 0.55 of its clock, which nobody sets; it has 0.6 to 1."""
+    path = tmp_path / "half.yaml"
+    asked = "solve --model llama3-8b --hardware dgx-a100-80-hdr --chips 8 --batch-tokens 256Ki"
+    fixed = "--fix tp=4 --fix pp=2 --fix micro_batch=1 --power-cap 200W --json --layout"
+    few = () if layout == "uniform" else ("--front-points", "1")
+    solved = planner(*asked.split(), *fixed.split(), layout, *few, "-o", str(path))
+    answer = json.loads(solved.out)
+    assert answer["certificate"]["status"] == "optimal"
+    assert "megatron" in answer["notes"]["runs_in"]
+    again = evaluated(path)
+    for name in ("step_time_s", "energy_per_step_j", "clock"):
+        assert again[name] == answer["best"][name]
+    assert again["clock"] == pytest.approx(0.551, rel=1e-3)
+    assert "outside" not in str(again["warnings"])
+
+
 def test_no_clocks_means_the_clock_of_the_cap() -> None:
     outcome = planner(*SOLVE.split(), *["--power-cap", "450W", "--no-clocks", "--json"])
     answer = json.loads(outcome.out)

@@ -50,6 +50,10 @@ JOBS: list[dict[str, Any]] = [
         "model": "llama2-13b", "chips": 256, "batch_tokens": 3e6, "assumptions": "roofline",
         "mfu": 0.4, "axes": ["fsdp", "tp"], "min_mfu": 0.1,
     },
+    {  # which has plans on 3, each of other shares of the tokens
+        "model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 4, "assumptions": "roofline",
+        "batch_tokens": 2**16, "max_power": 3e3, "min_mfu": 0.9,
+    },
 ]  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def asked_of(**question: Any) -> Asked:
     model = resolve(request).cost
     clocks = model.clocks(wanted=True)[[0, -1]]
     return Asked(
-        request=request, model=model, chips=(16,), more_chips=(), clocks=clocks, demands=(),
+        request=request, model=model, chips=(16,), more_chips=(), clocks=clocks, targets=(),
         orders=ORDERS,
     )  # fmt: skip
 

@@ -146,9 +146,10 @@ class Rereading:
             rows_of.setdefault(read.request.model_dump_json(), []).append(row)
         found: dict[int, PlanResult] = {}
         for rows in rows_of.values():
-            model = self.resolve(reads[rows[0]]).cost
-            results = self._results(model, [reads[row] for row in rows])
-            found |= zip(rows, results, strict=True)
+            for model, own in self._by_job([reads[row] for row in rows]):
+                there = [rows[at] for at in own]
+                results = self._results(model, [reads[row] for row in there])
+                found |= zip(there, results, strict=True)
         costed = []
         lines: list[str] = []
         for row, (record, where) in enumerate(records):
@@ -157,6 +158,13 @@ class Rereading:
             costed.append(result)
         self.refuse(lines)
         return costed, reads
+
+    def _by_job(self, reads: Sequence[PlanRead]) -> Iterator[tuple[CostModel, list[int]]]:
+        """Positions of plans of one question by cost model: each count may have its own job."""
+        first = self.resolve(reads[0]).cost
+        models = {chips: first.on(chips) for chips in dict.fromkeys(r.plan.chips for r in reads)}
+        for model in {id(model): model for model in models.values()}.values():
+            yield model, [at for at, r in enumerate(reads) if models[r.plan.chips] is model]
 
     def _results(self, model: CostModel, reads: Sequence[PlanRead]) -> list[PlanResult]:
         table = PlanTable.from_plans([under_limit(read.plan, model.clock_limit) for read in reads])

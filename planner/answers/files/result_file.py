@@ -230,7 +230,8 @@ def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resol
     """The job on the machine of the best plan; where machines were a decision, with its chips."""
     origin = reading.origin("asked")
     if kind_of(request) is not Asked.MACHINES:
-        return resolve(request, origin)
+        resolved = resolve(request, origin)
+        return replace(resolved, cost=resolved.cost.on(best.chips))
     resolved = resolve(on_machine(request, best.machine), origin, best.chips)
     return on_chips(resolved, best.chips)
 

@@ -82,11 +82,11 @@ def _frozen_warnings(model: CostModel) -> list[str]:
 def _clock_warnings(model: CostModel, plan: Plan) -> list[str]:
     """Clocks between the levels that a search tries."""
     clocks = {plan.clock, *(stage.clock for stage in plan.stages or () if stage.clock is not None)}
-    levels = model.chip.clock_levels
+    levels = model.levels.tolist()
     return [
         f"clock: {clock:g} is none of the levels that the search tries on {model.chip.name}: "
-        f"{', '.join(f'{level:g}' for level in sorted(levels, reverse=True))}"
-        for clock in sorted(clocks - {*levels, model.clock_limit})
+        f"{', '.join(f'{level:g}' for level in levels)}"
+        for clock in sorted(clocks.difference(levels))
         if model.chip.clock_settable
     ]
 

@@ -53,10 +53,12 @@ def chips_left(resolved: Resolved, best: PlanResult) -> list[str]:
         given = resolved.request.chips_exact and resolved.request.keeps_to_chips
         return [_EXACT] if given else []
     if resolved.request.keeps_to_chips:
+        shared = resolved.cost.assumptions.token_granularity
+        any_number = f"--chips-at-most {resolved.chips} finds the best on any number, "
         return [
             f"No plan fits on all {resolved.chips:,} chips: {best.chips:,} are the most below on "
-            f"which one does (--chips-at-most {resolved.chips} finds the best on any number, "
-            "--chips-exact says why none fits on all)."
+            f"which one does ({'' if shared else any_number}--chips-exact says why none fits on "
+            "all)."
         ]
     return [
         f"It uses {best.chips:,} of up to {resolved.chips:,} chips: more would not lower the "

@@ -97,6 +97,7 @@ def _better(
     found, proved = better_plan(space, objective, named, objective.value_of(best.costs))
     if found is None:
         return Wider(lifted=name, plan=None, proved=proved)
-    result = plan_results(space.model, found, evaluate_table(space.model, found))[0]
-    plan = against_first(space.model, [best, result], objective)[1]
+    model = space.model.on(found.plan(0).chips)
+    result = plan_results(model, found, evaluate_table(model, found))[0]
+    plan = against_first(model, [best, result], objective)[1]
     return Wider(lifted=name, plan=plan, proved=proved)

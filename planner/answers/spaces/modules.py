@@ -83,4 +83,5 @@ def _fixed(space: UniformSpace, values: Mapping[str, Iterable[int]]) -> UniformS
 
 def _result(model: CostModel, plan: PlanTable) -> PlanResult:
     """What the plan of a table of one row costs."""
+    model = model.on(plan.plan(0).chips)
     return plan_results(model, plan, evaluate_table(model, plan))[0]

@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.base.progress import Progress
 from planner.base.vocabulary import PER_OPERATION
 from planner.plan import Plan
+from planner.question.request import Request
 from planner.question.resolved import Resolved
 from planner.results.operation_clocks import SWITCHING_S, OperationClocks
 from planner.results.result import SolveResult
@@ -68,13 +69,13 @@ def clocks_of_answers(
         )
 
     def ahead(space: UniformSpace, result: SolveResult) -> SolveResult:
-        return _with_clocks(resolved, space, result, on_progress)
+        return _with_clocks(resolved.request, space, result, on_progress)
 
     return ahead
 
 
 def _with_clocks(
-    resolved: Resolved, space: UniformSpace, result: SolveResult, on_progress: Progress | None
+    request: Request, space: UniformSpace, result: SolveResult, on_progress: Progress | None
 ) -> SolveResult:
     """The answer of a search through a space with the clocks of its front."""
     if result.best is None:
@@ -85,8 +86,7 @@ def _with_clocks(
     front = np.array([[one.step_time_s, one.energy_per_step_j] for one in result.front])
     plans = [one.plan for one in result.front]
     try:
-        gap = resolved.request.gap
-        found = front_ahead(own, front, plans, SWITCHING_S, gap, on_progress)
+        found = front_ahead(own, front, plans, SWITCHING_S, request.gap, on_progress)
     except OutOfTime:
         return _late(result)
     return replace(result, clocks=found)

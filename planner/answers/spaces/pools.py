@@ -26,6 +26,7 @@ from planner.cost.step import ends_s
 from planner.frameworks.rules import violations
 from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
+from planner.question.facility import under_limits
 from planner.question.files.plan_text import asked_of
 from planner.question.kinds.scope import risk_default
 from planner.question.options import SpaceOptions
@@ -211,6 +212,7 @@ def evaluate_pools(
         InputError: The plan breaks a rule of arithmetic, or its stages are not on these pools.
     """
     pools, request = resolved.pools, resolved.request
+    plan = under_limits(plan, {pool.name: pool.model.clock_limit for pool in pools})
     broken = _broken(pools, plan, arithmetic_only=True)
     if broken:
         raise InputError("\n".join(f"plan: {line}" for line in broken))

@@ -75,7 +75,8 @@ def solve_uniform(
     proof = least_memory(space) if minimized.of_memory else searched(prover, on_progress, trail)
     if len(proof.points) == 0:
         if (other := _instead(resolved, space, proof)) is not None:
-            return solve_uniform(resolved, other, losses, started, on_progress, trail, ahead)
+            there = replace(resolved, cost=other.model)
+            return solve_uniform(there, other, losses, started, on_progress, trail, ahead)
         certificate = Certificate(
             status=proof.status.value,
             objective_name=minimized.name,

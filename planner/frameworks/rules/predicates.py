@@ -246,10 +246,8 @@ def heads_exchange(model: CostModel, tp: IntArray, cp: IntArray) -> BoolArray:
 
 
 def clock_settable(model: CostModel, plans: PlanTable) -> BoolArray:
-    """The chip runs at the clock."""
-    if not model.chip.clock_settable:
-        return np.asarray(plans.clock == 1.0)
-    return (plans.clock >= min(model.chip.clock_levels)) & (plans.clock <= 1.0)
+    """The chip runs at the clock, or a power cap lowers it to one at which it does."""
+    return np.asarray((plans.clock >= model.levels[-1]) & (plans.clock <= 1.0))
 
 
 def offload_fits(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -246,7 +246,7 @@ GENERAL: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"clock {p.clock:g}: {c.chip.name} runs at 1.0 only"
             if not c.chip.clock_settable
-            else f"clock {p.clock:g} is outside {min(c.chip.clock_levels):g}..1 of {c.chip.name}"
+            else f"clock {p.clock:g} is outside {c.levels[-1]:g}..1 of {c.chip.name}"
         ),
     ),
     Rule(

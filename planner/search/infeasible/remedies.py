@@ -95,8 +95,8 @@ def first_possible(space: UniformSpace, counts: Sequence[int]) -> int | None:
 def _first_sharing(space: UniformSpace, counts: Sequence[int]) -> int | None:
     """As `first_possible`, where chips share the tokens of a step evenly."""
     for count in counts:
-        here = replace(space, model=space.model.on(count))
-        nodes = here.on(count).nodes()
+        here = space.on(count)
+        nodes = here.nodes()
         hopeful = _hopeful(here, nodes)
         if len(hopeful) and _any_plan(here, nodes.partial_plans.take(hopeful)):
             return count

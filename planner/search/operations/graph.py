@@ -114,7 +114,8 @@ def why_no_clocks(model: CostModel) -> str:
             f"{PER_OPERATION} needs the energy of phases, which the preset of assumptions has not"
         )
     if len(model.clocks(wanted=True)) == 1:
-        return f"{PER_OPERATION} needs a chip with clock levels; {model.chip.name} has one"
+        capped = " under the power cap" if model.chip.clock_settable else ""
+        return f"{PER_OPERATION} needs a chip with clock levels; {model.chip.name} has one{capped}"
     return ""
 
 

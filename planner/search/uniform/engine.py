@@ -99,8 +99,15 @@ class UniformSpace(Space):
         self.seeds = _PARTIAL_PLANS_BETWEEN_LOOKS if hurried else _SEEDS
 
     def on(self, *chips: int) -> UniformSpace:
-        """The plans on other chip counts, not searched yet."""
-        return replace(self, chips=chips)
+        """The plans on other chip counts, not searched yet; of one count with its own job."""
+        model = self.model.on(*chips) if len(chips) == 1 else self.model
+        return replace(self, chips=chips, model=model)
+
+    @property
+    def of_one_job(self) -> tuple[UniformSpace, ...]:
+        """Its plans by job, not searched yet: each count has its own where chips share tokens."""
+        shared = self.model.assumptions.token_granularity and len(self.chips) > 1
+        return tuple(self.on(count) for count in self.chips) if shared else (self,)
 
     @property
     def clocks(self) -> FloatArray:

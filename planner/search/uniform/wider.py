@@ -31,7 +31,7 @@ def better_plan(
     def search() -> Found:
         driver = Driver()
         driver.start_from(space.model, known, np.array([[value]]), (objective,))
-        return driver.run(replace(space, columns=(objective,)))
+        return driver.run(*replace(space, columns=(objective,)).of_one_job)
 
     found = space.recalled("wider", search, objective, of=known.plan(0))
     better = float(found.points[0, 0]) < value * (1 - SAME)
