@@ -19,7 +19,8 @@ from planner.search.operations import ahead, listing
 from planner.search.operations.graph import step_operations
 from planner.search.uniform.engine import UniformSpace
 from solvers.operations.chains import Chains
-from solvers.operations.program import at_level, evaluated, solve
+from solvers.operations.graph import at_level, evaluated
+from solvers.operations.program import solve
 
 JOB = {"model": "gpt3-125m", "seq_len": 1024, "framework": "megatron"}
 QUESTIONS = {

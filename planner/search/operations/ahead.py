@@ -36,7 +36,8 @@ from planner.search.operations.graph import StepOperations, step_operations
 from planner.search.operations.listing import Listed, plans_below
 from planner.search.uniform.engine import UniformSpace
 from solvers.operations.chains import Chains
-from solvers.operations.program import at_level, evaluated, solve
+from solvers.operations.graph import at_level, evaluated
+from solvers.operations.program import solve
 
 GAP = 2e-3
 """Relative, to which joules are proved where no gap is asked for."""
