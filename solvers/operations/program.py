@@ -100,16 +100,14 @@ def solve_whole(
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow)
 
     program = Program(graph, limit)
-    waits, each, rows = program.with_switches()
-    free = waits.shape[1] - len(program.most)
+    program.add_switches()
     found = milp(
-        np.concatenate([program.price, np.zeros(free)]),
-        integrality=np.arange(waits.shape[1]) < program.count,
-        bounds=Bounds(0.0, np.concatenate([program.most, np.ones(free)])),
+        program.price,
+        integrality=np.arange(len(program.price)) < program.count,
+        bounds=Bounds(0.0, program.most),
         constraints=[
-            LinearConstraint(waits, program.least, np.inf),
-            LinearConstraint(each, 1.0, 1.0),
-            LinearConstraint(rows, 0.0, np.inf),
+            LinearConstraint(program.waits, program.least, np.inf),
+            LinearConstraint(program.each, 1.0, 1.0),
         ],
         options={"mip_rel_gap": gap} | ({} if nodes is None else {"node_limit": nodes}),
     )
@@ -118,6 +116,27 @@ def solve_whole(
     level = program.shares_in(found.x).argmax(axis=1)
     bound = -math.inf if found.mip_dual_bound is None else float(found.mip_dual_bound)
     return evaluated(graph, at_level(graph, level), bound)
+
+
+def whole_bound(graph: Operations, limit: float) -> float:
+    """What no whole levels that end within a limit cost less than, their changes counted.
+
+    It is above the bound of `solve`: of the program with the variables of changes, still mixed.
+
+    Args:
+        graph: The operations.
+        limit: Seconds until the end of all.
+
+    Returns:
+        inf where there are none.
+
+    Raises:
+        RuntimeError: HiGHS fails.
+    """
+    program = Program(graph, limit)
+    program.add_switches()
+    found = program.solved()
+    return math.inf if found is None else program.dual_bound(found[1])
 
 
 class Program:
@@ -209,8 +228,10 @@ class Program:
             raise RuntimeError(f"HiGHS ends with status {found.status}: {found.message}")
         return found.x, -found.ineqlin.marginals
 
-    def with_switches(self) -> tuple[Any, Any, Any]:
-        """Waits, shares that add up, and what makes a change of the level one, with its columns."""
+    def add_switches(self) -> None:
+        """Seconds of changes of the level, with a column for each after the end of all."""
+        from scipy.sparse import vstack  # noqa: PLC0415  (slow)
+
         graph, width = self.graph, len(self.most)
         (n, levels), turn = graph.seconds.shape, _turn_of(graph)
         of_waits = np.zeros(len(graph.before)) if graph.switches is None else graph.switches
@@ -233,13 +254,17 @@ class Program:
             ],
             (len(at), wide),
         )
-        return _widened(self.waits, wide) + slower, _widened(self.each, wide), rows
+        self.waits = vstack([_widened(self.waits, wide) + slower, rows], format="csr")
+        self.least = np.append(self.least, np.zeros(len(at)))
+        self.each = _widened(self.each, wide)
+        self.price = np.append(self.price, np.zeros(len(pairs)))
+        self.most = np.append(self.most, np.ones(len(pairs)))
 
     def dual_bound(self, multipliers: Floats) -> float:
         """What no choice goes below, by multipliers of the waits, of which those below 0 are not.
 
         A group costs at least its cheapest level at the prices that they give; a moment lies
-        between 0 and the limit.
+        between 0 and the limit, and a change between 0 and 1.
         """
         prices = np.maximum(multipliers, 0.0)
         left = self.price - self.waits.T @ prices
