@@ -50,7 +50,7 @@ _POINTS = 6
 _MOST_PLANS = 800
 """Plans whose operations are looked at."""
 _MOST_PROGRAMS = 120
-"""Linear programs."""
+"""Linear programs of mixed clocks, and as many of whole ones."""
 _MOST_OPERATIONS = 4_000
 """Of a plan for which a linear program is solved."""
 _MOST_BOUNDED = 80_000
@@ -152,13 +152,13 @@ class _Search:
 
     Attributes:
         bounded: Plans whose operations were looked at.
-        programs: Linear programs that were solved.
+        programs, whole_programs: Linear programs solved, of mixed and of whole clocks.
         whole: The best plan with whole clocks so far, and its joules; limits ascend.
     """
 
     def __init__(self, model: CostModel, plans: Listed, gap: float, deadline: Deadline) -> None:
         self.model, self.plans, self.gap, self.deadline = model, plans, gap, deadline
-        self.bounded = self.programs = 0
+        self.bounded = self.programs = self.whole_programs = 0
         self.whole: tuple[_Clocked | None, float] = None, np.inf
         self._known: dict[int, _Clocked | None] = {}
 
@@ -216,22 +216,28 @@ class _Search:
                 whole = whole_clocks(clocked.steps, switching_s, clocked.simulated_s(limit_s))
                 if whole.cost + clocked.added_j < best_j:
                     best, best_j = clocked, whole.cost + clocked.added_j
-            elif what == _SOLVED:
-                bound = max(bound, self._whole_bound(row, limit_s, switching_s))
-                heapq.heappush(waiting, (bound, _CHANGING, row))
-            elif (made := self._better(bound, what, row, limit_s)) is not None:
-                heapq.heappush(waiting, (made[0], made[1], row))
-            else:
-                every = False
+                continue
+            made = self._with_changes(bound, what, row, limit_s, switching_s)
+            every &= made is not None
+            if made is not None:
+                heapq.heappush(waiting, made)
         self.whole = best, best_j
         return every and not (waiting and waiting[0][0] < best_j)
 
-    def _whole_bound(self, row: int, limit_s: float, switching_s: float) -> float:
-        """What a plan needs at least with whole clocks, whose changes take time."""
-        clocked = self._known[row]
-        assert clocked is not None
-        graph = clocked.steps.with_switches(switching_s)
-        return whole_bound(graph, clocked.simulated_s(limit_s)) + clocked.added_j
+    def _with_changes(
+        self, bound: float, what: int, row: int, limit_s: float, switching_s: float
+    ) -> _Bound | None:
+        """A better bound of whole clocks of a plan, whose changes take time; None: no better."""
+        if (clocked := self._clocked(row)) is None:
+            return None
+        within = clocked.simulated_s(limit_s)
+        if what == _LISTED:
+            return max(bound, clocked.chains.bound(within) + clocked.added_j), _CHAINS, row
+        if len(clocked.steps.stage) > _MOST_OPERATIONS or self.whole_programs >= _MOST_PROGRAMS:
+            return None
+        self.whole_programs += 1
+        least = whole_bound(clocked.steps.with_switches(switching_s), within)
+        return max(bound, least + clocked.added_j), _CHANGING, row
 
     def _better(
         self, bound: float, what: int, row: int, limit_s: float
