@@ -200,7 +200,7 @@ class _Walked:
     def _end(self) -> float:
         """Of all; where changes before the next step come into it, computed anew."""
         begin, took, level, of = self.begin, self.took, self.level, self.graph.group
-        end = max(map(add, begin, took))
+        end: float = max(map(add, begin, took))
         for last, first, seconds in self.turns:
             late = begin[last] + took[last] + seconds > end + begin[first]
             if late and level[of[last]] != level[of[first]]:

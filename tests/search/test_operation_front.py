@@ -149,6 +149,17 @@ def test_what_is_not_looked_at_counts(monkeypatch: pytest.MonkeyPatch) -> None:
             assert other.mixed_j >= one.mixed_j * (1 - 1e-9)
 
 
+def test_plans_whose_whole_clocks_were_not_sought_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    space, front = searched("pipelines")
+    plans = [front.plans.plan(row) for row in range(len(front.plans))]
+    assert found("pipelines").unsought == 0
+    monkeypatch.setattr(ahead, "_MOST_SOUGHT", 0)
+    none = ahead.front_ahead(space, front.points, plans, 0.01, 0.0)
+    assert none.unsought == len(none.points)
+    assert [one.plan for one in none.points] == plans
+    assert [one.energy_j for one in none.points] == [one.one_clock_j for one in none.points]
+
+
 def test_the_lowest_clock_is_leanest_only_where_power_falls_faster_than_the_clock() -> None:
     space, _ = searched("one stage")
     assert listing.lowest_is_leanest(space.model)

@@ -10,7 +10,7 @@ from support.cases import each
 
 from solvers.operations.graph import TOLERANCE, Operations, Turn, at_level, evaluated
 from solvers.operations.power import most_at_once
-from solvers.operations.program import solve, solve_whole
+from solvers.operations.program import solve, solve_whole, whole_bound
 from solvers.operations.rounding import _Walked, rounded
 from solvers.operations.shortest import shortest
 
@@ -104,12 +104,14 @@ def test_whole_levels_of_steps_that_repeat_are_the_best_of_all(seed: int) -> Non
     graph = repeating(seed)
     found = [evaluated(graph, at_level(graph, level)) for level in choices(graph)]
     ends = [one.end for one in found]
+    assert whole_bound(graph, 0.9 * min(ends)) == np.inf
     for limit in np.linspace(min(ends), max(ends), 3):
         least = min(one.cost for one in found if one.end <= limit * (1 + TOLERANCE))
         best, relaxed, quick = solve_whole(graph, limit), solve(graph, limit), rounded(graph, limit)
         assert best.cost == pytest.approx(least, rel=1e-7)
         assert best.end <= limit * (1 + 1e-8)
-        assert relaxed.bound <= least * (1 + 1e-9)
+        bound = whole_bound(graph, limit)
+        assert relaxed.bound * (1 - 1e-9) <= bound <= least * (1 + 1e-9)
         assert quick.cost >= least * (1 - 1e-9)
         assert quick.end <= limit * (1 + 1e-8)
 
