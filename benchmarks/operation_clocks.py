@@ -38,7 +38,8 @@ from planner.question.resolved import resolve
 from planner.results.operation_clocks import SHOWN_S
 from planner.search.operations.clocks import clocks_per_operation
 from planner.search.operations.graph import step_operations
-from solvers.operations.program import Operations, at_level, evaluated, solve
+from solvers.operations.graph import Operations, at_level, evaluated
+from solvers.operations.program import solve
 from solvers.operations.rounding import rounded
 
 _DEADLINES = (1.0, 1.02, 1.05, 1.1, 1.2)

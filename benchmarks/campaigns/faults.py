@@ -336,7 +336,7 @@ def _of_command(
                 left = [name for name in files if Path(name).name in stuck]
                 count.left += len(left)
                 kept = {name: files[name] for name in files if name not in left}
-                if wrong := _wrong(found, error, kept, before, whole):
+                if wrong := _wrong(found, error, done.out, kept, before, whole):
                     count.faults += 1
                     told(f"{name}: {one.calls[at]} {at} {error!r} {after=}: {wrong}")
             count.calls += at if error is FAULTS[0][0] else 0
@@ -349,17 +349,18 @@ def _anew(error: BaseException) -> BaseException:
 
 
 def _wrong(
-    done: Outcome, error: BaseException, files: Mapping[str, bytes],
+    done: Outcome, error: BaseException, answer: str, files: Mapping[str, bytes],
     before: Mapping[str, bytes], whole: Mapping[str, bytes],
 ) -> str:  # fmt: skip
-    """What is not as it should be after a fault; empty: all is."""
+    """What is not as it should be after a fault; empty: all is. `answer`: printed without one."""
     if wrong := halved(files, before, whole):
         return wrong
     if isinstance(error, KeyboardInterrupt):
         return "" if done.code == ExitCode.INTERRUPTED else f"exit code {done.code}: {done.err}"
     if isinstance(error, SystemExit):
         return "" if done.code == error.code else f"exit code {done.code}: {done.err}"
-    return "" if done.code in (0, 2, 5) and not done.fault() else f"{done.code}: {done.err[-500:]}"
+    fault = done.fault(answer)
+    return "" if done.code in (0, 2, 5) and not fault else f"{done.code}: {fault}"
 
 
 def halved(

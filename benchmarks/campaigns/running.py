@@ -64,8 +64,11 @@ class Outcome:
         """The JSON that it printed; NaN is none."""
         return json.loads(self.out, parse_constant=_no_constant)
 
-    def fault(self) -> str:
-        """What is wrong with it as a command that may refuse its input; empty: nothing."""
+    def fault(self, answer: str = "") -> str:
+        """What is wrong with it as a command that may refuse its input; empty: nothing.
+
+        `answer`: what it may have printed though its files could not be written.
+        """
         if self.code == -1:
             return self.err
         if not (self.answered or self.code == ExitCode.INPUT):
@@ -77,7 +80,8 @@ class Outcome:
             return f"{len(lines)} lines, the longest of {max(map(len, lines))} characters"
         if self.code == ExitCode.INPUT:
             told = lines and all(line.startswith("error: ") for line in lines)
-            return "" if told and not self.out else f"refused with {self.err!r} and {self.out!r}"
+            silent = self.out == "" or _begins(self.out) == _begins(answer)
+            return "" if told and silent else f"refused with {self.err!r} and {self.out!r}"
         return self._wrong_document()
 
     def _wrong_document(self) -> str:
@@ -145,6 +149,11 @@ def _noticed(told: tuple[str, ...], called: Callable[[], object]) -> Outcome:
         words=told, code=code, out=out.getvalue(), err=err.getvalue(),
         cpu_s=time.process_time() - started, more_bytes=_most_bytes() - memory,
     )  # fmt: skip
+
+
+def _begins(text: str) -> str:
+    """The first part of what a command prints: what follows may name files that were written."""
+    return text.partition("\n\n")[0]
 
 
 _STATUS, _FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")

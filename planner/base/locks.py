@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
+import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -122,7 +122,7 @@ def _sign(file: IO[str], lock: Path) -> None:
         file.close()
         raise InputError(f"{one_line(str(lock))}: is no lock of planner; rename it")
     file.truncate(0)
-    json.dump({"process": os.getpid(), "host": socket.gethostname()}, file)
+    json.dump({"process": os.getpid(), "host": platform.node()}, file)
     file.flush()
 
 

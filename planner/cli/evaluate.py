@@ -185,13 +185,13 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> tuple[Evalu
     request, plan, origin = question.request, question.plan, question.origin
     if request.pools is not None:
         from planner.answers.spaces.pools import evaluate_pools  # noqa: PLC0415  (start-up)
+        from planner.question.kinds.operation_clocks import clocks_on_pools  # noqa: PLC0415
         from planner.question.kinds.pools import check_no_pictures  # noqa: PLC0415
         from planner.question.pools import resolve_pools  # noqa: PLC0415
 
-        asked = None if files.clocks is None else files.plan
-        check_no_pictures(
-            {"plot": files.plot, "trace": files.trace, "output": files.output, "clocks": asked}
-        )
+        if files.clocks is not None:
+            raise clocks_on_pools()
+        check_no_pictures({"plot": files.plot, "trace": files.trace, "output": files.output})
         pools = resolve_pools(request, origin)
         return evaluate_pools(pools, plan, question.assumed), files
     with schedules_bar(wanted=not quiet):

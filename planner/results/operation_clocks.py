@@ -227,12 +227,14 @@ class OperationPoint:
     Attributes:
         step_time_s: Of the point, which none of these exceeds.
         one_clock_j: Joules of the point: its plan has one clock.
-        plan: The plan that needs the least with clocks per operation, at the highest clock; that
-            of the point, at its own, where none was found to need less.
-        mixed_j: Where an operation changes between two clocks while it runs, in no time.
+        plan: The plan that needs `energy_j`, at the highest clock; that of the point, at its own,
+            where none was found to need less.
         energy_j: With whole clocks, whose changes take `OperationFront.switching_s`.
+        mixed_j: Of the plan, maybe another, that needs least where an operation changes between
+            two clocks while it runs, in no time.
         bound_j: No plan of the space needs less, whatever the clocks of its operations.
         operations: Of the plan; 0 where it is that of the point.
+        all_sought: Whether whole clocks were sought for every plan that may need less.
     """
 
     step_time_s: float
@@ -242,6 +244,7 @@ class OperationPoint:
     energy_j: float
     bound_j: float
     operations: int
+    all_sought: bool
 
     @property
     def saved(self) -> float:
@@ -274,6 +277,7 @@ class OperationPoint:
             "saved": self.saved,
             "used": self.worth,
             "operations": self.operations,
+            "all_sought": self.all_sought,
             "plan": plan_fields(self.plan),
         }
 
@@ -290,6 +294,7 @@ class OperationFront:
         bounded: Of these, those whose operations were looked at.
         solved: Linear programs.
         left: Points whose bound is further away than that.
+        unsought: Points where whole clocks were not sought for every plan that may need less.
     """
 
     points: tuple[OperationPoint, ...]
@@ -303,6 +308,11 @@ class OperationFront:
     def left(self) -> int:
         """Points that are not proved to the gap."""
         return sum(point.gap > self.gap + _ROUNDING for point in self.points)
+
+    @property
+    def unsought(self) -> int:
+        """Points where whole clocks were not sought for every plan that may need less."""
+        return sum(not point.all_sought for point in self.points)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvers.operations.program import TOLERANCE, Floats, Ints, Operations, begins, passes_after
+from solvers.operations.graph import TOLERANCE, Floats, Ints, Operations, begins, passes_after
 
 _TIMES = 24
 """T' that are tried."""

@@ -24,8 +24,8 @@ from random import Random
 
 import numpy as np
 
+from solvers.operations.graph import Floats, Ints
 from solvers.operations.power import SLACK, Capped
-from solvers.operations.program import Floats, Ints
 
 _SAME_S = 1e-12
 """Seconds between moments that are one."""
@@ -46,16 +46,13 @@ class Placed:
     Attributes:
         level: Of each operation.
         begin, ends: Seconds of each.
+        end: Of all, with the changes before the next step begins.
     """
 
     level: list[int]
     begin: list[float]
     ends: list[float]
-
-    @property
-    def end(self) -> float:
-        """Of all."""
-        return max(self.ends, default=0.0)
+    end: float
 
 
 class Placing:
@@ -74,6 +71,10 @@ class Placing:
         for one, other, lag, switch in zip(*(part.tolist() for part in edges), strict=True):
             self.before[other].append((one, lag, switch))
             self.after[one].append((other, lag, switch))
+        self.turns: list[tuple[int, int, float]] = []
+        if graph.turn is not None:
+            columns = (graph.turn.last, graph.turn.first, graph.turn.switches)
+            self.turns = list(zip(*(part.tolist() for part in columns), strict=True))
         self.waits = [len(one) for one in self.before]
         self.levels = [sorted(set(row)) for row in capped.stands.tolist()]
         self.slower = [
@@ -96,7 +97,15 @@ class Placing:
                 left[other] -= 1
                 if left[other] == 0:
                     heappush(ready, (key[other], other))
-        return Placed(taken, begin, ends)
+        return Placed(taken, begin, ends, self._end(taken, begin, ends))
+
+    def _end(self, level: Sequence[int], begin: Sequence[float], ends: Sequence[float]) -> float:
+        """Of all, with the changes before the next step begins."""
+        end = max(ends, default=0.0)
+        for last, first, switch in self.turns:
+            if level[last] != level[first]:
+                end = max(end, ends[last] + switch - begin[first])
+        return end
 
     def _at(
         self, line: _Line, one: int, taken: Sequence[int], ends: Sequence[float]
@@ -142,12 +151,14 @@ class Placing:
                 level[one], stop = other, start + self.seconds[one][other]
                 early = self._ready(one, other, level, ends) > start + _SAME_S
                 late = stop > self._until(one, placed.begin, level, end) + _SAME_S
+                soon = [*ends[:one], stop, *ends[one + 1 :]]
+                late = late or self._end(level, placed.begin, soon) > end + _SAME_S
                 if not early and not late and line.fits(start, stop, self.power[one][other]):
                     ends[one] = stop
                     break
                 level[one] = now
             line.add(start, ends[one], self.power[one][level[one]])
-        return Placed(level, list(placed.begin), ends)
+        return Placed(level, list(placed.begin), ends, self._end(level, placed.begin, ends))
 
     def _until(self, one: int, begin: Sequence[float], level: Sequence[int], end: float) -> float:
         """The moment at which an operation has to end for others to begin when they do."""

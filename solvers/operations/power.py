@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solvers.operations.program import Floats, Ints, Operations, Program, passes_after
+from solvers.operations.graph import Floats, Ints, Operations, passes_after
+from solvers.operations.program import Program
 
 SLACK = 1e-9
 """Share of the cap that sums may exceed it by, in rounding."""
@@ -73,9 +74,8 @@ class Capped:
 
     def program(self) -> Program:
         """The linear program for the least end of all, without the cap; changes take no time."""
-        graph = replace(
-            self.graph, cost=np.zeros_like(self.graph.cost), per_second=1.0, switches=None
-        )
+        free = self.graph.without_switches
+        graph = replace(free, cost=np.zeros_like(free.cost), per_second=1.0)
         return Program(graph, float(graph.seconds.max(axis=1).sum() + graph.lag.sum()))
 
     def nearest(self, seconds: Floats) -> Ints:

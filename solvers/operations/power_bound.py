@@ -30,8 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from solvers.operations.graph import Floats, Ints
 from solvers.operations.power import SLACK, Capped
-from solvers.operations.program import Floats, Ints
 
 _ROUNDS = 12
 _MOST_WINDOWED = 600

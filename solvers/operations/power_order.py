@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from solvers.operations.graph import Floats, Ints
 from solvers.operations.power import SLACK, Capped
-from solvers.operations.program import Floats, Ints, Program
+from solvers.operations.program import Program
 
 _SAME = 9
 """Decimals of seconds to which moments are one."""

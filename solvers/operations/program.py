@@ -22,8 +22,12 @@ a change of the level between two groups takes seconds (`switches`), a variable 
 
     s_gh >= x_gk - x_hk for every k,   0 <= s_gh <= 1
 
-adds its seconds to their waits. That is of whole levels alone: without them changes take no time,
-which is a bound of all that take some.
+adds its seconds to their waits, and where steps repeat (`solvers.operations.graph`) to
+
+    T + b_first >= b_last + sum_k d_last,k x_g(last)k + seconds s_gh
+
+That is of whole levels alone: without them changes take no time, which is a bound of all that take
+some.
 
 Sources: Kelley, Critical-path planning and scheduling, Operations Research 9(3), 1961,
 doi:10.1287/opre.9.3.296; Phillips and Dessouky, Management Science 24(4), 1977,
@@ -34,151 +38,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
-TOLERANCE = 1e-9
-"""Relative seconds by which HiGHS may miss a row: limits are kept to that."""
+from solvers.operations.graph import (
+    TOLERANCE,
+    Floats,
+    Ints,
+    Levels,
+    Operations,
+    Turn,
+    at_level,
+    evaluated,
+)
+
 _INFEASIBLE = 2
 """Status of `scipy.optimize.linprog`."""
 _NEAR = 1e-7
 """Share of the work of a group below which a level is not used."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operations:
-    """Operations in an order in which each comes after those that it waits for.
-
-    Attributes:
-        seconds, cost: (n, k) of each operation at each level.
-        group: (n,) whose level an operation has, from 0.
-        before, after: (e,) operations; `after` begins once `before` ended, and
-        lag: (e,) seconds passed.
-        per_second: Cost of a second until the end of all.
-        switches: (e,) seconds that a wait takes longer where the two groups have other levels.
-    """
-
-    seconds: Floats
-    cost: Floats
-    group: Ints
-    before: Ints
-    after: Ints
-    lag: Floats
-    per_second: float = 0.0
-    switches: Floats | None = None
-
-    def __post_init__(self) -> None:
-        """Refuses an order that does not fit the edges, and what is no number.
-
-        Raises:
-            ValueError: Which.
-        """
-        if not np.all(self.before < self.after):
-            raise ValueError("an operation comes before one that it waits for")
-        if not (np.isfinite(self.seconds).all() and np.isfinite(self.cost).all()):
-            raise ValueError("seconds or cost of a level are no numbers")
-        if (self.seconds < 0).any() or (self.lag < 0).any():
-            raise ValueError("seconds are negative")
-
-    def grouped(self, group: Ints) -> Operations:
-        """The same with other groups, (n,)."""
-        return replace(self, group=group)
-
-    @property
-    def groups(self) -> int:
-        """How many there are."""
-        return int(self.group.max(initial=-1)) + 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Levels:
-    """What was chosen.
-
-    Attributes:
-        shares: (g, k) of the work of a group at each level.
-        begin, seconds: (n,) of each operation.
-        end: Of all.
-        cost: Of all, the price of time included.
-        bound: No choice within the limit costs less, to the rounding of floating point.
-    """
-
-    shares: Floats
-    begin: Floats
-    seconds: Floats
-    end: float
-    cost: float
-    bound: float
-
-    @property
-    def gap(self) -> float:
-        """Relative difference of cost and bound."""
-        return (self.cost - self.bound) / abs(self.cost) if self.cost else 0.0
-
-
-def evaluated(graph: Operations, shares: Floats, bound: float = -math.inf) -> Levels:
-    """Levels that are given, every operation as soon as it may begin.
-
-    Args:
-        graph: The operations.
-        shares: (g, k) of each level.
-        bound: What is known of the least cost.
-    """
-    weights = shares[graph.group]
-    seconds = (graph.seconds * weights).sum(axis=1)
-    begin = begins(graph, seconds, lags(graph, shares))
-    end = float((begin + seconds).max(initial=0.0))
-    cost = float((graph.cost * weights).sum()) + graph.per_second * end
-    return Levels(shares=shares, begin=begin, seconds=seconds, end=end, cost=cost, bound=bound)
-
-
-def lags(graph: Operations, shares: Floats) -> Floats:
-    """(e,) seconds of each wait with what changes of levels add, (g, k) shares."""
-    if graph.switches is None:
-        return graph.lag
-    weights = shares[graph.group]
-    changed = (weights[graph.before] != weights[graph.after]).any(axis=1)
-    return np.asarray(graph.lag + graph.switches * changed)
-
-
-def begins(graph: Operations, seconds: Floats, lag: Floats) -> Floats:
-    """(n,) seconds until each may begin, after the longest way to it.
-
-    Args:
-        graph: The operations.
-        seconds: (n,) of each.
-        lag: (e,) of each wait.
-    """
-    order = np.argsort(graph.before, kind="stable")
-    begin = [0.0] * len(seconds)
-    took = seconds.tolist()
-    edges = zip(
-        graph.before[order].tolist(), graph.after[order].tolist(), lag[order].tolist(), strict=True
-    )
-    for one, other, wait in edges:
-        begin[other] = max(begin[other], begin[one] + took[one] + wait)
-    return np.array(begin)
-
-
-def passes_after(graph: Operations, seconds: Floats) -> Floats:
-    """(n,) seconds that pass at least after each ended until the end of all; of (n,) `seconds`."""
-    last = len(seconds) - 1
-    back = replace(
-        graph, seconds=graph.seconds[::-1], cost=graph.cost[::-1], group=graph.group[::-1],
-        before=last - graph.after, after=last - graph.before,
-    )  # fmt: skip
-    return begins(back, seconds[::-1], graph.lag)[::-1]
-
-
-def at_level(graph: Operations, level: Ints) -> Floats:
-    """(g, k) shares of groups that are each at one level, (g,)."""
-    shares = np.zeros((graph.groups, graph.seconds.shape[1]))
-    shares[np.arange(graph.groups), level] = 1.0
-    return shares
+_NO_TURN = Turn(last=np.empty(0, np.intp), first=np.empty(0, np.intp), switches=np.empty(0))
 
 
 def solve(graph: Operations, limit: float) -> Levels | None:
@@ -193,7 +72,8 @@ def solve(graph: Operations, limit: float) -> Levels | None:
     Raises:
         RuntimeError: HiGHS fails.
     """
-    program, graph = Program(graph, limit), replace(graph, switches=None)
+    graph = graph.without_switches
+    program = Program(graph, limit)
     found = program.solved()
     if found is None:
         return None
@@ -220,16 +100,14 @@ def solve_whole(
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow)
 
     program = Program(graph, limit)
-    waits, each, rows = program.with_switches()
-    free = waits.shape[1] - len(program.most)
+    program.add_switches()
     found = milp(
-        np.concatenate([program.price, np.zeros(free)]),
-        integrality=np.arange(waits.shape[1]) < program.count,
-        bounds=Bounds(0.0, np.concatenate([program.most, np.ones(free)])),
+        program.price,
+        integrality=np.arange(len(program.price)) < program.count,
+        bounds=Bounds(0.0, program.most),
         constraints=[
-            LinearConstraint(waits, program.least, np.inf),
-            LinearConstraint(each, 1.0, 1.0),
-            LinearConstraint(rows, 0.0, np.inf),
+            LinearConstraint(program.waits, program.least, np.inf),
+            LinearConstraint(program.each, 1.0, 1.0),
         ],
         options={"mip_rel_gap": gap} | ({} if nodes is None else {"node_limit": nodes}),
     )
@@ -238,6 +116,27 @@ def solve_whole(
     level = program.shares_in(found.x).argmax(axis=1)
     bound = -math.inf if found.mip_dual_bound is None else float(found.mip_dual_bound)
     return evaluated(graph, at_level(graph, level), bound)
+
+
+def whole_bound(graph: Operations, limit: float) -> float:
+    """What no whole levels that end within a limit cost less than, their changes counted.
+
+    It is above the bound of `solve`: of the program with the variables of changes, still mixed.
+
+    Args:
+        graph: The operations.
+        limit: Seconds until the end of all.
+
+    Returns:
+        inf where there are none.
+
+    Raises:
+        RuntimeError: HiGHS fails.
+    """
+    program = Program(graph, limit)
+    program.add_switches()
+    found = program.solved()
+    return math.inf if found is None else program.dual_bound(found[1])
 
 
 class Program:
@@ -261,12 +160,16 @@ class Program:
         self.price = np.zeros(width)
         np.add.at(self.price, self.columns, graph.cost)
         self.price[-1] = graph.per_second
-        before = np.concatenate([graph.before, np.arange(n)])
-        later = np.concatenate([self.count + graph.after, np.full(n, width - 1)])
+        turn = _turn_of(graph)
+        before = np.concatenate([graph.before, np.arange(n), turn.last])
+        later = np.concatenate([
+            self.count + graph.after, np.full(n + len(turn.last), width - 1)
+        ])  # fmt: skip
         at = np.arange(len(before))
         self.waits = _table(
             [
                 (at, later, np.ones(len(at))),
+                (at[len(at) - len(turn.last) :], self.count + turn.first, np.ones(len(turn.last))),
                 (at, self.count + before, -np.ones(len(at))),
                 (
                     np.repeat(at, levels),
@@ -276,7 +179,7 @@ class Program:
             ],
             (len(at), width),
         )
-        self.least = np.concatenate([graph.lag, np.zeros(n)])
+        self.least = np.concatenate([graph.lag, np.zeros(n + len(turn.last))])
         shares = np.arange(self.count)
         self.each = _table([(shares // levels, shares, np.ones(self.count))], (graph.groups, width))
         self.most = np.concatenate([np.ones(self.count), np.full(n + 1, limit * (1 + TOLERANCE))])
@@ -325,12 +228,17 @@ class Program:
             raise RuntimeError(f"HiGHS ends with status {found.status}: {found.message}")
         return found.x, -found.ineqlin.marginals
 
-    def with_switches(self) -> tuple[Any, Any, Any]:
-        """Waits, shares that add up, and what makes a change of the level one, with its columns."""
+    def add_switches(self) -> None:
+        """Seconds of changes of the level, with a column for each after the end of all."""
+        from scipy.sparse import vstack  # noqa: PLC0415  (slow)
+
         graph, width = self.graph, len(self.most)
-        levels = graph.seconds.shape[1]
-        seconds = np.zeros(len(graph.before)) if graph.switches is None else graph.switches
-        groups = np.stack([graph.group[graph.before], graph.group[graph.after]], axis=1)
+        (n, levels), turn = graph.seconds.shape, _turn_of(graph)
+        of_waits = np.zeros(len(graph.before)) if graph.switches is None else graph.switches
+        seconds = np.concatenate([of_waits, np.zeros(n), turn.switches])
+        before = np.concatenate([graph.before, np.arange(n), turn.last])
+        after = np.concatenate([graph.after, np.arange(n), turn.first])
+        groups = graph.group[np.stack([before, after], axis=1)]
         edges = np.flatnonzero((seconds > 0) & (groups[:, 0] != groups[:, 1]))
         pairs, which = np.unique(groups[edges], axis=0, return_inverse=True)
         wide = width + len(pairs)
@@ -346,19 +254,29 @@ class Program:
             ],
             (len(at), wide),
         )
-        return _widened(self.waits, wide) + slower, _widened(self.each, wide), rows
+        self.waits = vstack([_widened(self.waits, wide) + slower, rows], format="csr")
+        self.least = np.append(self.least, np.zeros(len(at)))
+        self.each = _widened(self.each, wide)
+        self.price = np.append(self.price, np.zeros(len(pairs)))
+        self.most = np.append(self.most, np.ones(len(pairs)))
 
     def dual_bound(self, multipliers: Floats) -> float:
         """What no choice goes below, by multipliers of the waits, of which those below 0 are not.
 
         A group costs at least its cheapest level at the prices that they give; a moment lies
-        between 0 and the limit.
+        between 0 and the limit, and a change between 0 and 1.
         """
         prices = np.maximum(multipliers, 0.0)
         left = self.price - self.waits.T @ prices
         of_groups = self.shares_in(left).min(axis=1).sum()
         of_moments = np.minimum(left[self.count :], 0.0) @ self.most[self.count :]
         return float(prices @ self.least + of_groups + of_moments)
+
+
+def _turn_of(graph: Operations) -> Turn:
+    """What waits from one step to the next where changes take time."""
+    turn = graph.turn
+    return _NO_TURN if turn is None or not turn.switches.any() else turn
 
 
 def _table(parts: list[tuple[Ints, Ints, Floats]], shape: tuple[int, int]) -> Any:

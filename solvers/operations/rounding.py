@@ -8,20 +8,14 @@ uses what is left; `rounded` is all of it. They prove nothing: the bound of
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from operator import add
 
 import numpy as np
 import numpy.typing as npt
 
-from solvers.operations.program import (
-    TOLERANCE,
-    Ints,
-    Levels,
-    Operations,
-    at_level,
-    evaluated,
-    solve,
-)
+from solvers.operations.graph import TOLERANCE, Ints, Levels, Operations, at_level, evaluated, turns
+from solvers.operations.program import solve
 
 Planned = Callable[[float], Levels | None]
 _SHORTER = (1.0, 0.99, 0.98, 0.96)
@@ -72,18 +66,22 @@ def whole_levels(graph: Operations, planned: Levels) -> Ints:
 def repaired(graph: Operations, level: Ints, limit: float) -> Ints | None:
     """Levels, (g,), made faster where changes of the level make the longest path too long.
 
-    Every operation on it goes up to the next faster level, until the path is within the limit; None
-    where that is not even so at the fastest. It proves nothing of the cost.
+    Every operation on it goes up to the next faster level, until the path is within the limit; then
+    of what a chain runs last and first the slower one, until the change between them is. None where
+    that is not even so at the fastest. It proves nothing of the cost.
     """
     order = np.argsort(graph.seconds.mean(axis=0), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     level = level.copy()
     while True:
-        found = evaluated(graph, at_level(graph, level))
-        if found.end <= limit * (1 + TOLERANCE):
+        if evaluated(graph, at_level(graph, level)).end <= limit * (1 + TOLERANCE):
             return level
-        path = graph.group[_longest_path(graph, found, level)]
+        alone = evaluated(replace(graph, turn=None), at_level(graph, level))
+        if alone.end > limit * (1 + TOLERANCE):
+            path = graph.group[_longest_path(graph, alone, level)]
+        else:
+            path = _turning(graph, alone, rank[level], limit)
         slow = np.unique(path[rank[level[path]] > 0])
         if not len(slow):
             return None
@@ -104,6 +102,24 @@ def _longest_path(graph: Operations, found: Levels, level: Ints) -> Ints:
     while before[path[-1]] >= 0:
         path.append(int(before[path[-1]]))
     return np.array(path, dtype=np.intp)
+
+
+def _turning(graph: Operations, alone: Levels, rank: Ints, limit: float) -> Ints:
+    """The slower groups of changes before the next step that do not end in time.
+
+    Args:
+        graph: The operations.
+        alone: Their begins where the step does not repeat.
+        rank: (g,) of each level, the fastest 0.
+        limit: Seconds until the end of all.
+    """
+    turn = graph.turn
+    assert turn is not None
+    late = (alone.begin + alone.seconds)[turn.last] + turns(graph, alone.shares) > (
+        limit * (1 + TOLERANCE) + alone.begin[turn.first]
+    )
+    pairs = graph.group[np.stack([turn.last, turn.first], axis=1)[late]]
+    return np.asarray(pairs[np.arange(len(pairs)), rank[pairs].argmax(axis=1)])
 
 
 def slowed(graph: Operations, level: Ints, limit: float) -> Ints:
@@ -137,8 +153,9 @@ def slowed(graph: Operations, level: Ints, limit: float) -> Ints:
 class _Walked:
     """Whole levels that change group by group; end and cost are those of `evaluated`.
 
-    Begins are computed again from the first operation of the group on, as the largest of the same
-    sums, and the cost is the same sum over all shares: both are the same to the last bit.
+    Begins, of a step that does not repeat, are computed again from the first operation of the group
+    on, as the largest of the same sums, and the cost is the same sum over all shares: both are the
+    same to the last bit.
     """
 
     def __init__(self, graph: Operations, level: Ints) -> None:
@@ -154,10 +171,16 @@ class _Walked:
             self.around = _rows_of(self.sides, graph.groups)
         self.members = _rows_of((graph.group,), graph.groups)
         found, own = evaluated(graph, at_level(graph, level)), level[graph.group]
-        self.begin, self.took = found.begin.tolist(), found.seconds.tolist()
+        self.took = found.seconds.tolist()
+        self.turns: list[tuple[int, int, float]] = []
+        if graph.turn is not None:
+            columns = (graph.turn.last, graph.turn.first, graph.turn.switches)
+            self.turns = list(zip(*(one.tolist() for one in columns), strict=True))
         self.lag = self._lags(np.arange(len(order))).tolist()
         self.costs = np.zeros(graph.cost.shape)
         self.costs[np.arange(count), own] = graph.cost[np.arange(count), own]
+        alone = evaluated(replace(graph, turn=None), at_level(graph, level))
+        self.begin: list[float] = alone.begin.tolist()
         self.end, self.cost, self.rest = found.end, found.cost, self._rest()
         self.kept = self.begin, self.end, self.cost, 0, 0
 
@@ -170,9 +193,19 @@ class _Walked:
         if begin + self.took[first] + self.rest[first] > most * (1 + _ROUNDING):
             return False
         self.begin = self._begins(first, len(self.took))
-        self.end = max(map(add, self.begin, self.took))
+        self.end = self._end()
         self.cost = float(self.costs.sum()) + self.graph.per_second * self.end
         return self.end <= most
+
+    def _end(self) -> float:
+        """Of all; where changes before the next step come into it, computed anew."""
+        begin, took, level, of = self.begin, self.took, self.level, self.graph.group
+        end: float = max(map(add, begin, took))
+        for last, first, seconds in self.turns:
+            late = begin[last] + took[last] + seconds > end + begin[first]
+            if late and level[of[last]] != level[of[first]]:
+                return evaluated(self.graph, at_level(self.graph, level)).end
+        return end
 
     def back(self) -> None:
         """Takes the last change back."""

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from solvers.operations.graph import Floats, Ints, Operations, begins
 from solvers.operations.placing import Placed, Placing, annealed
 from solvers.operations.power import Capped, latest, most_at_once
 from solvers.operations.power_bound import least_end
 from solvers.operations.power_order import planned
-from solvers.operations.program import Floats, Ints, Operations, begins
 
 _WORK = 1_000_000
 """Operations that are placed in all."""

@@ -111,6 +111,8 @@ def test_stages_and_pools_that_contradict_each_other_say_how(
     (line,) = refused("evaluate", changed)
     assert "chips of dgx-h100-ndr make no whole number of them" in line
     assert re.search(r"allowed: multiples of (\d+) chips; nearest: \1$", line)
+    (line,) = refused("evaluate", folder / "plan.yaml", "--clocks", "per-operation")
+    assert "per-operation is not chosen on pools of chips" in line
     one = re.sub(r"pools: \{[^}]*\}", "hardware: dgx-h100-ndr", text)
     changed.write_text(one, encoding="utf-8")
     (line,) = refused("evaluate", changed)

@@ -27,7 +27,7 @@ from planner.search.operations.graph import step_operations
 from planner.search.operations.timeline import clocked_timeline
 from planner.search.uneven.clocks import explicit_plan, with_stage_clocks
 from solvers.operations import shortest
-from solvers.operations.program import at_level, evaluated
+from solvers.operations.graph import at_level, evaluated
 
 PLAN = Plan(pp=4, micro_batch=1, sharding="ddp")
 PLANS = {

@@ -16,10 +16,12 @@ from planner.results.operation_clocks import OperationFront
 from planner.search.deadline import OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.operations import ahead, listing
+from planner.search.operations.clocks import whole_clocks
 from planner.search.operations.graph import step_operations
 from planner.search.uniform.engine import UniformSpace
 from solvers.operations.chains import Chains
-from solvers.operations.program import at_level, evaluated, solve
+from solvers.operations.graph import at_level, evaluated
+from solvers.operations.program import solve
 
 JOB = {"model": "gpt3-125m", "seq_len": 1024, "framework": "megatron"}
 QUESTIONS = {
@@ -96,6 +98,33 @@ def test_each_bound_is_below_the_next(name: str) -> None:
             assert stages <= best.cost * (1 + 1e-8)
 
 
+@cache
+def whole(name: str, row: int, limit_s: float) -> float:
+    """Joules of a plan of the space with whole clocks within a step time."""
+    space, _ = searched(name)
+    every, _, _, graph, rest_s = programs(name)[row]
+    steps = step_operations(space.model, every.plan(row))
+    return whole_clocks(steps, 0.01, limit_s - rest_s).cost + graph.per_second * rest_s
+
+
+def test_the_plan_of_a_point_has_its_joules_and_no_other_plan_has_less() -> None:
+    """Whole clocks of every plan, of which a smaller space has some, whatever the gap."""
+    name, gap = "pipelines", 0.05
+    _, front = searched(name)
+    for at, point in enumerate(found(name, gap).points):
+        assert point.all_sought
+        least, plans = {front.plans.plan(at): point.one_clock_j}, programs(name)
+        for every, row, *_ in plans:
+            if every.time_s[row] <= point.step_time_s * (1 - 1e-12):
+                least[every.plan(row)] = whole(name, row, point.step_time_s)
+        assert point.energy_j == pytest.approx(min(least.values()), rel=1e-9)
+        if point.operations:
+            assert point.energy_j == pytest.approx(least[point.plan], rel=1e-9)
+            assert point.energy_j < point.one_clock_j
+        else:
+            assert (point.plan, point.energy_j) == (front.plans.plan(at), point.one_clock_j)
+
+
 def test_a_loose_gap_needs_fewer_programs_and_keeps_to_its_bound() -> None:
     exact, loose = found("pipelines"), found("pipelines", 0.02)
     assert loose.solved < exact.solved
@@ -118,6 +147,17 @@ def test_what_is_not_looked_at_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         for one, other in zip(exact.points, some.points, strict=True):
             assert other.bound_j <= one.mixed_j * (1 + 1e-9)
             assert other.mixed_j >= one.mixed_j * (1 - 1e-9)
+
+
+def test_plans_whose_whole_clocks_were_not_sought_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    space, front = searched("pipelines")
+    plans = [front.plans.plan(row) for row in range(len(front.plans))]
+    assert found("pipelines").unsought == 0
+    monkeypatch.setattr(ahead, "_MOST_SOUGHT", 0)
+    none = ahead.front_ahead(space, front.points, plans, 0.01, 0.0)
+    assert none.unsought == len(none.points)
+    assert [one.plan for one in none.points] == plans
+    assert [one.energy_j for one in none.points] == [one.one_clock_j for one in none.points]
 
 
 def test_the_lowest_clock_is_leanest_only_where_power_falls_faster_than_the_clock() -> None:
@@ -157,12 +197,18 @@ def test_a_plan_has_it_in_python_too() -> None:
         ({"pes": 66}, "machines"),
         ({"max_power": "9kW"}, "max-power"),
         ({"front": "time,energy,memory"}, "leave front out"),
+        ({"objective": "money"}, "objective money has that of time and money: take time, energy"),
+        (
+            {"pools": {"dgx-h100-ndr": 4, "dgx-a100-80-hdr": 4}, "layout": "uneven"},
+            "is not chosen on pools of chips, .*; leave it out",
+        ),
         ({"clocks": "per-stage"}, "not true, false or per-operation"),
     ],
 )
 def test_what_it_does_not_go_with_is_refused(fields: dict, words: str) -> None:
-    question = {"model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 8,
-                "batch_tokens": 2**18, "clocks": "per-operation", **fields}  # fmt: skip
+    chips = {} if "pools" in fields else {"hardware": "h100-sxm5-80", "chips": 8}
+    question = {"model": "llama3-8b", "batch_tokens": 2**18, "clocks": "per-operation",
+                **chips, **fields}  # fmt: skip
     with pytest.raises(InputError, match=f"^clocks: .*{words}"):
         planner.solve(**question)
 

@@ -10,15 +10,8 @@ from scipy.optimize import linprog
 from support.cases import each
 
 from solvers.operations.chains import Chains
-from solvers.operations.program import (
-    TOLERANCE,
-    Operations,
-    Program,
-    at_level,
-    evaluated,
-    solve,
-    solve_whole,
-)
+from solvers.operations.graph import TOLERANCE, Operations, at_level, evaluated
+from solvers.operations.program import Program, solve, solve_whole
 from solvers.operations.rounding import _Walked, repaired, rounded, slowed, whole_levels
 
 

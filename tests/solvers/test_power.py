@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from support.cases import each
 
+from solvers.operations.graph import Operations, at_level, evaluated
 from solvers.operations.placing import Placing
 from solvers.operations.power import Capped, latest, most_at_once
 from solvers.operations.power_bound import _Order, _uses, least_end
 from solvers.operations.power_order import planned
-from solvers.operations.program import Operations, at_level, evaluated
 from solvers.operations.shortest import shortest
 
 FEW = 1_000

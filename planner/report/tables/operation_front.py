@@ -30,6 +30,14 @@ def front_clocks_lines(found: OperationFront) -> list[str]:
     return [f"{used}. No plan with any clocks saves more than {show_percent(most)} (proved)."]
 
 
+def _sought(found: OperationFront) -> str:
+    """For which plans whole clocks were sought."""
+    every = ", the best found of all plans that could need less"
+    if not found.unsought:
+        return every
+    return f"{every}, but for {plural(found.unsought, 'point')}, where some were not looked at"
+
+
 def front_clocks_view(found: OperationFront) -> list[RenderableType]:
     """Each point, with what clocks per operation need, and the bound over all plans."""
     rows = [
@@ -51,8 +59,8 @@ def front_clocks_view(found: OperationFront) -> list[RenderableType]:
         f"{proof}: {plural(found.considered, 'plan')} could need less than the front by the first "
         f"bound, the operations of {found.bounded:,} were looked at, and "
         f"{plural(found.solved, 'linear program')} solved. Mixed: an operation changes its clock "
-        f"while it runs, in no time; per operation: whole clocks, a change takes "
-        f"{show_seconds(found.switching_s)}."
+        f"while it runs, in no time; per operation: whole clocks of the plan that is named, a "
+        f"change takes {show_seconds(found.switching_s)}{_sought(found)}."
     )
     title = "Clocks per operation within the step times of the front"
     right = _HEADER[:-1]

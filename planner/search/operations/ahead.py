@@ -11,9 +11,13 @@ without its operations (`planner.search.operations.listing`), that of the operat
 (`solvers.operations.chains`), and the linear program, whose dual bounds it and whose solution is a
 plan with its clocks. Once the first bound is within the gap of the best plan, that is proved: no
 plan with any clocks needs less than the bound. Levels are mixed there: an operation may change
-its clock while it runs, in no time. With whole clocks, and changes that take time, no plan needs
-less than that bound either; what the best plans need so is found by
-`planner.search.operations.clocks.whole_clocks`.
+its clock while it runs, in no time.
+
+With whole clocks, and changes that take time, no plan needs less than that bound either. They are
+sought (`planner.search.operations.clocks.whole_clocks`) for one plan after the other, in the order
+of a fourth bound, that of the program with the changes: for all whose bound is below the best that
+was found, so that a smaller space, which has some of these plans, has nothing better. That they
+are the best clocks of their plan is not proved.
 """
 
 from __future__ import annotations
@@ -36,7 +40,8 @@ from planner.search.operations.graph import StepOperations, step_operations
 from planner.search.operations.listing import Listed, plans_below
 from planner.search.uniform.engine import UniformSpace
 from solvers.operations.chains import Chains
-from solvers.operations.program import at_level, evaluated, solve
+from solvers.operations.graph import at_level, evaluated
+from solvers.operations.program import solve, whole_bound
 
 GAP = 2e-3
 """Relative, to which joules are proved where no gap is asked for."""
@@ -45,12 +50,17 @@ _POINTS = 6
 _MOST_PLANS = 800
 """Plans whose operations are looked at."""
 _MOST_PROGRAMS = 120
-"""Linear programs."""
+"""Linear programs of mixed clocks, and as many of whole ones."""
 _MOST_OPERATIONS = 4_000
 """Of a plan for which a linear program is solved."""
 _MOST_BOUNDED = 80_000
 """Of a plan whose operations are looked at."""
-_LISTED, _CHAINS, _SOLVED = range(3)
+_MOST_SOUGHT = 10
+"""Plans whose whole clocks are sought within one limit."""
+_LISTED, _CHAINS, _SOLVED, _CHANGING = range(4)
+"""What the bound of a plan is of."""
+_Bound = tuple[float, int, int]
+"""With what it is of, and the plan."""
 
 
 def front_ahead(
@@ -142,21 +152,21 @@ class _Search:
 
     Attributes:
         bounded: Plans whose operations were looked at.
-        programs: Linear programs that were solved.
+        programs, whole_programs: Linear programs solved, of mixed and of whole clocks.
+        whole: The best plan with whole clocks so far, and its joules; limits ascend.
     """
 
     def __init__(self, model: CostModel, plans: Listed, gap: float, deadline: Deadline) -> None:
         self.model, self.plans, self.gap, self.deadline = model, plans, gap, deadline
-        self.bounded = self.programs = 0
+        self.bounded = self.programs = self.whole_programs = 0
+        self.whole: tuple[_Clocked | None, float] = None, np.inf
         self._known: dict[int, _Clocked | None] = {}
 
     def point(self, limit_s: float, joules: float, own: Plan, switching_s: float) -> OperationPoint:
         """The least joules within a limit, where those of a plan with one clock are known."""
-        best, mixed_j, bound_j = self._least(limit_s, joules)
-        whole_j = joules
-        if best is not None and not self.deadline.passed:
-            whole = whole_clocks(best.steps, switching_s, best.simulated_s(limit_s))
-            whole_j = min(whole.cost + best.added_j, joules)
+        mixed_j, bound_j, bounds = self._least(limit_s, joules)
+        every = self._seek_whole(limit_s, joules, bounds, switching_s)
+        best, whole_j = self.whole
         return OperationPoint(
             step_time_s=limit_s,
             one_clock_j=joules,
@@ -165,25 +175,69 @@ class _Search:
             energy_j=whole_j,
             bound_j=bound_j,
             operations=0 if best is None else len(best.steps.stage),
+            all_sought=every,
         )
 
-    def _least(self, limit_s: float, joules: float) -> tuple[_Clocked | None, float, float]:
-        """The plan that needs the least with mixed clocks, its joules, and the bound of all."""
+    def _least(self, limit_s: float, joules: float) -> tuple[float, float, list[_Bound]]:
+        """The least joules with mixed clocks, the bound of all, and those of the plans."""
         rows = self.plans.within(limit_s, joules).tolist()
         waiting = [(float(self.plans.least_j[row]), _LISTED, row) for row in rows]
         heapq.heapify(waiting)
-        best, best_j, left = None, joules, np.inf
+        best_j, done = joules, list[_Bound]()
         while waiting and waiting[0][0] < best_j * (1 - self.gap):
             bound, what, row = heapq.heappop(waiting)
             made = self._better(bound, what, row, limit_s)
             if made is None:
-                left = min(left, bound)
+                done.append((bound, what, row))
                 continue
             bound, what, found_j = made
-            if found_j < best_j:
-                best, best_j = self._clocked(row), found_j
+            best_j = min(best_j, found_j)
             heapq.heappush(waiting, (bound, what, row))
-        return best, best_j, min(left, best_j, *(one[0] for one in waiting[:1]))
+        bounds = [*done, *waiting]
+        return best_j, min(best_j, *(one[0] for one in bounds), np.inf), bounds
+
+    def _seek_whole(
+        self, limit_s: float, joules: float, waiting: list[_Bound], switching_s: float
+    ) -> bool:
+        """Seeks whole clocks of plans, those of the least bound first.
+
+        Returns:
+            Whether of all that may need less than what is found.
+        """
+        best, best_j = self.whole if self.whole[1] < joules else (None, joules)
+        heapq.heapify(waiting)
+        every, left = True, _MOST_SOUGHT
+        while waiting and waiting[0][0] < best_j and left and not self.deadline.passed:
+            bound, what, row = heapq.heappop(waiting)
+            if what == _CHANGING:
+                left -= 1
+                clocked = self._known[row]
+                assert clocked is not None
+                whole = whole_clocks(clocked.steps, switching_s, clocked.simulated_s(limit_s))
+                if whole.cost + clocked.added_j < best_j:
+                    best, best_j = clocked, whole.cost + clocked.added_j
+                continue
+            made = self._with_changes(bound, what, row, limit_s, switching_s)
+            every &= made is not None
+            if made is not None:
+                heapq.heappush(waiting, made)
+        self.whole = best, best_j
+        return every and not (waiting and waiting[0][0] < best_j)
+
+    def _with_changes(
+        self, bound: float, what: int, row: int, limit_s: float, switching_s: float
+    ) -> _Bound | None:
+        """A better bound of whole clocks of a plan, whose changes take time; None: no better."""
+        if (clocked := self._clocked(row)) is None:
+            return None
+        within = clocked.simulated_s(limit_s)
+        if what == _LISTED:
+            return max(bound, clocked.chains.bound(within) + clocked.added_j), _CHAINS, row
+        if len(clocked.steps.stage) > _MOST_OPERATIONS or self.whole_programs >= _MOST_PROGRAMS:
+            return None
+        self.whole_programs += 1
+        least = whole_bound(clocked.steps.with_switches(switching_s), within)
+        return max(bound, least + clocked.added_j), _CHANGING, row
 
     def _better(
         self, bound: float, what: int, row: int, limit_s: float

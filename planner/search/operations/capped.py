@@ -19,8 +19,8 @@ from planner.cost.energy.meter import Meter, meter_of
 from planner.plan import Plan
 from planner.results.operation_clocks import PausedClocks, UnderPower
 from planner.search.operations.graph import StepOperations, step_operations
+from solvers.operations.graph import Levels, at_level, evaluated, lags, turns
 from solvers.operations.power import most_at_once
-from solvers.operations.program import Levels, at_level, evaluated, lags
 from solvers.operations.shortest import Shortest, shortest
 
 _MOST = 2_000
@@ -132,6 +132,9 @@ def _paused(
     ready = np.zeros(len(found.level))
     ended = (found.begin + found.seconds)[graph.before]
     np.maximum.at(ready, graph.after, ended + lags(graph, shares))
+    if (turn := graph.turn) is not None:
+        ended = (found.begin + found.seconds)[turn.last]
+        np.maximum.at(ready, turn.first, ended + turns(graph, shares) - found.end)
     return PausedClocks(
         step_time_s=found.end,
         energy_j=found.cost,

@@ -27,7 +27,8 @@ from planner.plan import Plan
 from planner.results.operation_clocks import SHOWN_S, ClockChoice, OperationClocks, Slower
 from planner.schedules.orders import REDUCTION
 from planner.search.operations.graph import StepOperations, step_operations
-from solvers.operations.program import Levels, Operations, at_level, evaluated, solve, solve_whole
+from solvers.operations.graph import Levels, at_level, evaluated
+from solvers.operations.program import solve, solve_whole
 from solvers.operations.rounding import rounded
 
 _SLOWER = (1.0, 1.01, 1.02, 1.05, 1.1)
@@ -220,16 +221,13 @@ def _groups(steps: StepOperations) -> IntArray:
 def _choice(
     steps: StepOperations, switching_s: float, found: Levels, base: Levels, mixed: Levels
 ) -> ClockChoice:
-    level = found.shares.argmax(axis=1)
-    graph: Operations = steps.graph
-    own = steps.next_on_stage
     return ClockChoice(
         switching_s=switching_s,
         step_time_s=found.end,
         energy_j=found.cost,
         bound_j=min(mixed.bound, found.cost),
         saved=1 - found.cost / base.cost,
-        switches=int((level[graph.before[own]] != level[graph.after[own]]).sum()),
+        switches=steps.changes(found.shares.argmax(axis=1)),
     )
 
 

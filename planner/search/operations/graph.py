@@ -3,7 +3,8 @@
 The order of each stage is its schedule's own (`planner.schedules`), and an operation waits as in
 the simulation of it: for the one before on its stage, and for the message of another chunk. Passes
 that run side by side are one operation. After its last pass a stage reduces its gradients; when all
-have, each runs its optimizer, and the overhead of the step ends it. Seconds are those of
+have, each runs its optimizer, and the overhead of the step ends it; then the next step begins, each
+stage with its first pass, which needs another clock than its optimizer maybe. Seconds are those of
 `planner.cost.timeline.durations` at each clock; of reductions, which a slow last pass hides better,
 those at the highest.
 
@@ -38,7 +39,7 @@ from planner.schedules import schedule_of
 from planner.schedules.durations import Durations
 from planner.schedules.orders import BACKWARD, OPTIMIZER, OVERHEAD, REDUCTION, Orders
 from planner.schedules.simulate import message_needs
-from solvers.operations.program import Operations
+from solvers.operations.graph import Operations, Turn
 
 MOST_OPERATIONS = 20_000
 """Beyond which no clocks are looked for."""
@@ -73,8 +74,22 @@ class StepOperations:
         return np.asarray(at[np.argsort(self.stage[at])])
 
     def with_switches(self, seconds: float) -> Operations:
-        """The graph where a change of a stage's clock takes so long, in which nothing runs."""
-        return replace(self.graph, switches=np.where(self.next_on_stage, seconds, 0.0))
+        """The graph where a change of a stage's clock takes so long, in which nothing runs.
+
+        Also from what the stage runs last to what it runs first in the next step.
+        """
+        assert self.graph.turn is not None
+        turn = replace(self.graph.turn, switches=np.full(len(self.of_pass), seconds))
+        switches = np.where(self.next_on_stage, seconds, 0.0)
+        return replace(self.graph, switches=switches, turn=turn)
+
+    def changes(self, level: IntArray) -> int:
+        """How often stages change their clock in a step, that before the next step included."""
+        own, turn = self.next_on_stage, self.graph.turn
+        assert turn is not None
+        before = np.append(self.graph.before[own], turn.last)
+        after = np.append(self.graph.after[own], turn.first)
+        return int((level[before] != level[after]).sum())
 
 
 def step_operations(model: CostModel, plan: Plan, most: int = MOST_OPERATIONS) -> StepOperations:
@@ -326,6 +341,11 @@ def _sorted(
             after=place[after],
             lag=edges[:, 2],
             per_second=standing_w,
+            turn=Turn(
+                last=place[np.flatnonzero(kind == OPTIMIZER)],
+                first=place[of_pass[:, 0]],
+                switches=np.zeros(len(of_pass)),
+            ),
         ),
         stage=stage[order],
         kind=kind[order],

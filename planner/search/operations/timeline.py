@@ -13,7 +13,7 @@ from planner.plan import Plan
 from planner.results.operation_clocks import OperationClocks
 from planner.schedules.orders import OVERHEAD, REDUCTION
 from planner.search.operations.graph import StepOperations, step_operations
-from solvers.operations.program import Levels, at_level, evaluated
+from solvers.operations.graph import Levels, at_level, evaluated
 
 
 def clocked_timeline(model: CostModel, plan: Plan, clocks: OperationClocks) -> Timeline:
@@ -37,7 +37,9 @@ def clocked_timeline(model: CostModel, plan: Plan, clocks: OperationClocks) -> T
     found = evaluated(graph, at_level(graph, level))
     if paused is not None:
         found = replace(found, begin=paused.begin_s, end=paused.step_time_s)
-    return _timed(timeline_of(model, plan), steps, found, level)
+    begin, overhead = found.begin.copy(), np.flatnonzero(steps.kind == OVERHEAD)[-1]
+    begin[overhead] = found.end - found.seconds[overhead]  # changes for the next step are before it
+    return _timed(timeline_of(model, plan), steps, replace(found, begin=begin), level)
 
 
 def _timed(plain: Timeline, steps: StepOperations, found: Levels, level: IntArray) -> Timeline:
