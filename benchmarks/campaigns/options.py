@@ -102,7 +102,7 @@ class Tally:
         """Notes rows in which too little was answered."""
         for what, count in self.counts.items():
             answered = count.tried - count.refused
-            if answered < max(1.0, LEAST_ANSWERED * count.tried):
+            if answered < max(1, int(LEAST_ANSWERED * count.tried)):
                 self._fault(what, f"{answered} of {count.tried} are answered")
 
     def _fault(self, what: str, said: str) -> None:
@@ -157,7 +157,7 @@ def _agreements(
     if "--fix" not in words and "--gap" not in words:
         chosen = run(*words, "--fix", f"micro_batch={best['micro_batch']}", "--json")
         yield "asked for the micro-batch that it chose, it is as good", _equal(chosen, objective)
-    if "--chips-exact" not in words and "--layout" not in words:
+    if not {"--chips-exact", "--layout", "roofline"} & {*words}:  # which refuse a range of chips
         at = words.index("--chips")
         more = (*words[:at], "--chips-at-most", words[at + 1], *words[at + 2 :])
         yield (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,6 +17,8 @@ from planner.studies.ridgeline.plane import REGIONS, ratio
 _NONE = "-"
 GIVEN = " (the plan)"
 """Behind the point that was asked for."""
+_MOST_SHOWN = 200
+"""Points of a table for people."""
 _STEPS = {"batch-tokens": "tokens per step"}
 
 
@@ -27,6 +32,9 @@ def ridgeline_view(result: RidgelineResult) -> RenderableType:
     ]
     if len(result.counts):
         parts += [Text(), section("Points", _points(result))]
+        if (more := len(result.counts) - _MOST_SHOWN) > 0:
+            line = f"The first {_MOST_SHOWN} points; --json has the {more:,} others too."
+            parts += [Text(), indented([line], by=0)]
         parts += [Text(), indented([result.summary], by=0)] if result.summary else []
         if not result.is_degenerate:
             parts += [Text(), section("Distance to the borders, as ratios of times", _far(result))]
@@ -101,19 +109,28 @@ def step_title(result: RidgelineResult) -> str:
     return _STEPS.get(result.step_name, result.step_name)
 
 
+def _first_points(result: RidgelineResult) -> Iterator[tuple[int, str]]:
+    """The points that tables show: number and name."""
+    return islice(enumerate(point_names(result)), _MOST_SHOWN)
+
+
 def _points(result: RidgelineResult) -> RenderableType:
     """What binds each point, and the times that say so."""
-    placed = result.placed
+    placed, near_ridge, achieved = (
+        result.placed,
+        result.placed.near_ridge,
+        result.achieved_flop_per_s,
+    )
     name = step_title(result)
     header = [name, "region", "time", "compute", "memory", "network", "FLOP/s", "y", "x"]
     if result.times_s:
         header += [result.times_are, "bound share"]
     header += ["fits"] if result.fits else []
     rows = []
-    for row, label in enumerate(point_names(result)):
+    for row, label in _first_points(result):
         level = int(placed.level[row])
         sent = float(result.counts.network_bytes[row, level])
-        near = " (near)" if placed.near_ridge[row] else ""
+        near = " (near)" if near_ridge[row] else ""
         cells = [
             label,
             _region(result, row) + near,
@@ -121,7 +138,7 @@ def _points(result: RidgelineResult) -> RenderableType:
             show_seconds(float(placed.compute_s[row])),
             show_seconds(float(placed.memory_s[row])),
             show_seconds(float(placed.network_s[row, level])),
-            show_count(float(result.achieved_flop_per_s[row])),
+            show_count(float(achieved[row])),
             _number(ratio(float(result.counts.flop[row]), float(result.counts.memory_bytes[row]))),
             _number(ratio(float(result.counts.memory_bytes[row]), sent)),
         ]
@@ -152,7 +169,7 @@ def _far(result: RidgelineResult) -> RenderableType:
     """How far the borders are on the plane of the level that takes longest."""
     placed, name = result.placed, step_title(result)
     rows = []
-    for row, label in enumerate(point_names(result)):
+    for row, label in _first_points(result):
         network = float(placed.network_s[row, placed.level[row]])
         compute, memory = float(placed.compute_s[row]), float(placed.memory_s[row])
         far = (ratio(compute, network), ratio(memory, network), ratio(compute, memory))
@@ -168,7 +185,7 @@ def _levels(result: RidgelineResult) -> RenderableType:
     header = (name, *(result.ridges[at].level for at in used))
     rows = [
         (label, *(show_seconds(float(result.placed.network_s[row, at])) for at in used))
-        for row, label in enumerate(point_names(result))
+        for row, label in _first_points(result)
     ]
     return SplitTable(header, rows, by=(name,), right=header[1:])
 

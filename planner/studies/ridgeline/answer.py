@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import BoolArray, FloatArray, counted
+from planner.base.arrays import BoolArray, FloatArray, IntArray, counted
 from planner.base.units import plain, show_percent
 from planner.question.provenance import stamped
 from planner.studies.ridgeline.energy import EnergyRoof, energy_roof
@@ -29,6 +29,23 @@ _OFF_PLANE = (
     "Points with no FLOP, no memory bytes or no network bytes lie off a plane with logarithmic "
     "axes; they are in the table only."
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """What is computed for all points at once, (n,) each.
+
+    Attributes:
+        joules: Of each point.
+        near_ridge: Whether its second longest time is near the longest.
+        achieved: FLOP/s.
+        regions: On the plane of every level by itself.
+    """
+
+    joules: FloatArray
+    near_ridge: BoolArray
+    achieved: FloatArray
+    regions: Sequence[IntArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +142,7 @@ class RidgelineResult:
                 "level": None if self.is_degenerate else ridge.level,
                 "knee": {"x": None if self.is_degenerate else ridge.knee_x, "y": ridge.knee_y},
                 "ridgelines": [_ridge_fields(one) for one in self.ridges],
-                "points": [self._point(row) for row in range(len(self.counts))],
+                "points": self._points(),
                 "energy": {
                     "flop_j": self.energy.flop_j,
                     "flop_format": self.energy.flop_format,
@@ -148,14 +165,24 @@ class RidgelineResult:
         """Whether a point fits in memory, as far as that is known."""
         return not self.fits or self.fits[row]
 
-    def _point(self, row: int) -> dict[str, Any]:
+    def _points(self) -> list[dict[str, Any]]:
+        """All points as JSON-ready data."""
+        columns = _Columns(
+            joules=self.energy.joules(self.counts, self.placed),
+            near_ridge=self.placed.near_ridge,
+            achieved=self.achieved_flop_per_s,
+            regions=[self.placed.of_level(index).region for index in range(len(self.ridges))],
+        )
+        return [self._point(row, columns) for row in range(len(self.counts))]
+
+    def _point(self, row: int, columns: _Columns) -> dict[str, Any]:
         """One point as JSON-ready data."""
         counts, placed = self.counts, self.placed
         level = int(placed.level[row])
         flop, memory = float(counts.flop[row]), float(counts.memory_bytes[row])
         bound = float(placed.bound_s[row])
         time = self.times_s[row] if self.times_s else None
-        joules = float(self.energy.joules(counts, placed)[row])
+        joules = float(columns.joules[row])
         return {
             "name": counts.names[row],
             "series": self.series[row] if self.series else None,
@@ -165,11 +192,11 @@ class RidgelineResult:
             "network_bytes": float(counts.network_bytes[row, level]),
             "region": REGIONS[placed.region[row]],
             "level": self.ridges[level].level if counts.network_bytes[row, level] else None,
-            "near_ridge": bool(placed.near_ridge[row]),
+            "near_ridge": bool(columns.near_ridge[row]),
             "projected_time_s": bound,
             **_plane_fields(self, placed, row, level),
             "operational_intensity": ratio(flop, memory),
-            "achieved_flop_per_s": float(self.achieved_flop_per_s[row]),
+            "achieved_flop_per_s": float(columns.achieved[row]),
             "energy_j": joules,
             "energy_per_flop_j": ratio(joules, flop),
             "measured_time_s": time if self.times_are == "measured" else None,
@@ -180,7 +207,7 @@ class RidgelineResult:
                 {
                     "level": ridge.level,
                     "network_bytes": float(counts.network_bytes[row, index]),
-                    "region": REGIONS[placed.of_level(index).region[row]],
+                    "region": REGIONS[columns.regions[index][row]],
                     **_plane_fields(self, placed, row, index),
                 }
                 for index, ridge in enumerate(self.ridges)

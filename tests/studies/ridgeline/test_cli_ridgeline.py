@@ -1,6 +1,8 @@
 """`planner ridgeline`: files, flags, bad input and what it prints."""
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.command import planner, refused
@@ -9,6 +11,7 @@ from support.cases import each
 import planner as api
 from planner.report.tables.ridgeline import ridgeline_view
 from planner.report.tables.tables import text_of
+from planner.studies.ridgeline import plane
 from planner.studies.ridgeline.asking import ridgeline
 from planner.studies.ridgeline.question import question_of
 
@@ -214,3 +217,27 @@ def test_no_line_is_wider_than_80_columns_and_no_number_is_cut(flags: dict[str, 
     for row in range(len(result.counts)):
         assert f"{result.placed.bound_s[row] * 1e3:.4g}"[:4] in narrow or "us" in narrow
     assert set(narrow.split()) >= {word for word in wide.split() if word[:1].isdigit()}
+
+
+def test_thousands_of_points_are_placed_once_and_the_first_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is computed of all points is not computed anew for each of them."""
+    placed = Counter[str]()
+
+    def counted(*given: Any) -> Any:
+        placed["times"] += 1
+        return real(*given)
+
+    real = plane._placed
+    monkeypatch.setattr(plane, "_placed", counted)
+    path = tmp_path / "points.csv"
+    rows = [f"p{at},1e12,1e9,1e6" for at in range(500)]
+    path.write_text("\n".join(["name,flop,memory_bytes,network_bytes", *rows]) + "\n")
+    found = planner("ridgeline", "--hardware", "h100-sxm5-80", "--csv", path, "--json")
+    assert len(found.document["points"]) == 500
+    assert placed["times"] < 20
+    shown = planner("ridgeline", "--hardware", "h100-sxm5-80", "--csv", path).out
+    assert "The first 200 points; --json has the 300 others too." in shown
+    assert "p199 " in shown
+    assert "p200 " not in shown
