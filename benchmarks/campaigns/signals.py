@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -85,15 +86,19 @@ def _signalled(
     return process.returncode, said
 
 
+_BEGUN = re.compile(r'entry\.py", line [0-9]+, in main')
+
+
 def _wrong_after(
     number: signal.Signals, code: int, said: str, files: Mapping[str, bytes],
     before: Mapping[str, bytes], whole: Mapping[str, bytes],
 ) -> str:  # fmt: skip
     """What is not as it should be after a signal; empty: all is.
 
-    Before the program has begun, Python ends by the signal, or with 1, and a traceback of its own.
+    Before the program has begun, Python ends by the signal, or with 1, and a traceback of its own:
+    also while it imports the first module.
     """
-    early = number == signal.SIGINT and code in (-number, 1) and "entry.py" not in said
+    early = number == signal.SIGINT and code in (-number, 1) and not _BEGUN.search(said)
     ends = (0, -number) if number == signal.SIGKILL else (0, 128 + number, -number)
     if not early and (code not in ends or "Traceback" in said):
         return f"exit code {code}, {said[-300:]!r}"
