@@ -187,7 +187,7 @@ def question_of(
             as_kept = read_plan_file(
                 plan_file, given, flags=True, row=row_of(row), content=content
             ).request
-            check_moving(read.request, read.origin, as_kept.set)
+            check_moving(read.request, read.origin, as_kept.set, typed_alone=True)
         return Question(**read._asdict(), imported=None, file=str(plan_file), content=content)
     from planner.question.launch import read_launch  # noqa: PLC0415  (numpy; not for --help)
 

@@ -1,10 +1,12 @@
 """Fields that are given and cannot change the answer are refused, with why."""
 
+import json
 from pathlib import Path
 
 from support.cases import each
 
 from cli.command import planner, refused
+from planner import solve
 from planner.answers.sweeping import solve_in_order
 
 JOB = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--axes", "dp")
@@ -61,6 +63,22 @@ def test_a_flag_may_take_back_what_a_file_changes(tmp_path: Path) -> None:
     job.write_text(job.read_text(encoding="utf-8").replace("2x", "1x"), encoding="utf-8")
     (line,) = refused("solve", job)
     assert line.startswith(f"{job}: line 5: set: memory.bandwidth=1x cannot change this answer")
+
+
+def test_what_a_file_changes_is_not_blamed_on_a_flag(tmp_path: Path) -> None:
+    """An answer that was asked so in Python stays usable; a job file is named with its line."""
+    found = solve(model="gpt3-125m", hardware="h100-sxm5-80", chips=8, axes="dp",
+                  set=["memory.bandwidth=1x"])  # fmt: skip
+    answer = tmp_path / "answer.json"
+    answer.write_text(json.dumps(found.to_dict()), encoding="utf-8")
+    kept = planner("evaluate", answer, "--row", "1", "--set", "memory.capacity=70GB", "--json")
+    assert (kept.code, kept.err) == (0, "")
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 8\nset: [memory.bandwidth=1x]\n"
+    )
+    (line,) = refused("solve", job, "--set", "memory.capacity=70GB")
+    assert line.startswith(f"{job}: line 4: set: memory.bandwidth=1x cannot change")
 
 
 def test_studies_have_the_record_among_their_values() -> None:

@@ -67,7 +67,7 @@ class Shell:
 
     Attributes:
         name: What messages call the text.
-        variables: Values by name; of arrays a list.
+        variables: Values by name; of arrays an `Array`.
         arguments: Of the script, or of the function that is read.
         exact: Whether it has no others.
         commands: Simple commands, every one a list of words.
