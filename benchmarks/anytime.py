@@ -67,6 +67,8 @@ COMMANDS = {
                             "--chips", "2048"),
 }  # fmt: skip
 """Jobs whose whole commands are compared."""
+_REACHED = 0.98
+"""Share of a limit from which on it is taken to have ended the search."""
 _UNEVEN = {"uneven": (), "uneven, 20 points": ("--front-points", "20")}
 _RUN = "from planner.cli.entry import main; main()"
 
@@ -109,7 +111,7 @@ def _row(
     best: float | None,
 ) -> dict[str, Cell]:
     seconds, status, objective, gap = found
-    cut = isinstance(limit_s, int) and seconds > limit_s * 0.98
+    cut = isinstance(limit_s, int) and seconds > limit_s * _REACHED
     return {
         "job": name,
         "limit, s": str(limit_s),

@@ -85,8 +85,14 @@ def special_files(values: dict[str, Any]) -> list[str]:
     pools = values.get("pools")
     parts = pools.split(",") if isinstance(pools, str) else pools if isinstance(pools, dict) else ()
     names = [*(values.get(name) for name in FIELDS), *(part.partition("=")[0] for part in parts)]
-    paths = [Path(one.removeprefix(SNAPSHOT)) for one in names if isinstance(one, str)]
-    return [str(path) for path in paths if is_special(path) or is_special(path / CONFIG)]
+    paths = [_file_of(one) for one in names if isinstance(one, str)]
+    return [str(path) for path in paths if is_special(path)]
+
+
+def _file_of(name: str) -> Path:
+    """The file that a name leads to: in a folder its config.json."""
+    path = Path(name.removeprefix(SNAPSHOT))
+    return path / CONFIG if is_folder(path) else path
 
 
 def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, Any]:
@@ -123,8 +129,7 @@ def _reading(field: str, name: str | None) -> None:
         InputError: The command is to write there.
     """
     if name is not None and names_own(name):
-        path = Path(name.removeprefix(SNAPSHOT))
-        reading(path / CONFIG if is_folder(path) else path, field)
+        reading(_file_of(name), field)
 
 
 def count_files(names: Mapping[str, str | None], pools: Iterable[str]) -> None:
