@@ -244,7 +244,7 @@ _OF_CHIPS = ("plot", "STORE", "--plot", "m.svg", "--x", "chips", "--y")
         (("run", "STUDY", "-o", "nowhere/s.db"), "no such file or directory"),
         (("run", "nothing.yaml", "-o", "s.db"), "cannot be read"),
         (("status", "nothing.db"), "there is no such store"),
-        (("status", "STUDY"), "damaged or no store"),
+        (("status", "STUDY"), "is no store of planner sweep"),
         (("table", "STORE", "--columns", "chps"), "did you mean 'chips'"),
         (("table", "STORE", "--rows", "0"), "rows: 0 is none"),
         (("table", "STORE", "--csv", "t.txt"), "name it *.csv"),

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from itertools import groupby
 
+import numpy as np
+
+from planner.cost.context import CostModel
+from planner.cost.energy.clock import busy_w
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
 
 
 def lost_clock(launch: Launch) -> tuple[Lost, ...]:
-    """Commands that lock the clocks below 1, for the chips of each stage; nothing at full clock."""
-    plan, chip = launch.plan, launch.cost.chip
+    """Commands for the chips of each stage that run below full clock; nothing where none does."""
+    plan = launch.plan
     stages = plan.stages or ()
     own = [plan.clock if one.clock is None else one.clock for one in stages[: plan.pp]]
     clocks = own or [plan.clock]
@@ -23,14 +27,20 @@ def lost_clock(launch: Launch) -> tuple[Lost, ...]:
         where = f" on {which}" if len(set(clocks)) > 1 else ""
         at += count
         if clock < 1.0:
-            lines.append(f"{_command(chip.vendor, clock, chip.clock_hz)}{where}")
+            lines.append(f"{_command(launch.cost, clock)}{where}")
     return (Lost("clock", f"{' and '.join(lines)}, set on every host before the launch"),)
 
 
-def _command(vendor: str, clock: float, full_hz: float | None) -> str:
-    if full_hz is None:
+def _command(cost: CostModel, clock: float) -> str:
+    """The power cap where that alone keeps the clock down, else a lock."""
+    chip = cost.chip
+    on_nvidia = chip.vendor == "NVIDIA"
+    if clock == cost.clock_limit:
+        cap_w = float(busy_w(chip, np.array(clock)))
+        return f"nvidia-smi --power-limit={cap_w:.0f}" if on_nvidia else f"a cap of {cap_w:.0f} W"
+    if chip.clock_hz is None:
         return f"the clock {clock:g} of the highest"
-    megahertz = round(clock * full_hz / 1e6)
-    if vendor == "NVIDIA":
-        return f"nvidia-smi --lock-gpu-clocks={megahertz}"
-    return f"a clock of {megahertz} MHz"
+    megahertz = round(clock * chip.clock_hz / 1e6)
+    return (
+        f"nvidia-smi --lock-gpu-clocks={megahertz}" if on_nvidia else f"a clock of {megahertz} MHz"
+    )

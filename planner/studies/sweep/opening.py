@@ -105,7 +105,7 @@ def _recognise(database: sqlite3.Connection, name: str, *, write: bool) -> None:
         database.executescript(f"BEGIN IMMEDIATE; {made} {_TABLES} COMMIT;")
         return
     if kind != _APPLICATION:
-        raise InputError(f"{name}: is no store of planner sweep; name another file")
+        raise no_store(name)
     form = database.execute("PRAGMA user_version").fetchone()[0]
     if form != _FORM:
         raise InputError(f"{name}: has form {form}; this planner reads form {_FORM}")
@@ -114,6 +114,11 @@ def _recognise(database: sqlite3.Connection, name: str, *, write: bool) -> None:
             f"{name}: is no store as planner sweep writes it (see {one_line(odd[0])}); name "
             "another file"
         )
+
+
+def no_store(name: str) -> InputError:
+    """What is said of another file."""
+    return InputError(f"{name}: is no store of planner sweep; name another file")
 
 
 @cache

@@ -21,7 +21,7 @@ from planner.base.apart import reading
 from planner.base.errors import InputError, UnfinishedError
 from planner.base.files import is_file, real_path, similar_file
 from planner.base.messages import one_line
-from planner.studies.sweep.opening import opened
+from planner.studies.sweep.opening import no_store, opened
 from planner.studies.sweep.places import locked_by
 from planner.studies.sweep.rows import Row, object_in, row_of
 
@@ -117,8 +117,10 @@ class Store:
                 raise UnfinishedError(f"{self._name}: is locked{locked_by(self.path)}") from error
             if "decode to utf-8" in said:  # what follows is the text itself
                 raise self._damaged("a row is not as it was written") from error
-            if "not a database" in said or "malformed" in said or "corrupt" in said:
-                raise self._damaged(said, " or no store") from error
+            if "not a database" in said:  # nor was it one: recovering needs what it begins with
+                raise no_store(self._name) from error
+            if "malformed" in said or "corrupt" in said:
+                raise self._damaged(said) from error
             raise InputError(f"{self._name}: cannot be used ({said})") from error
 
     @contextmanager
@@ -130,9 +132,9 @@ class Store:
             except (ValueError, TypeError, RecursionError) as error:
                 raise self._damaged("a row is not as it was written") from error
 
-    def _damaged(self, said: str, beside: str = "") -> InputError:
+    def _damaged(self, said: str) -> InputError:
         return InputError(
-            f"{self._name}: is damaged{beside} ({said}); name another file; "
+            f"{self._name}: is damaged ({said}); name another file; "
             f"sqlite3 {quote(self._name)} .recover prints what can be read"
         )
 

@@ -110,6 +110,9 @@ def test_offloading_is_told() -> None:
 def test_a_clock_is_lost_with_the_command_that_sets_it() -> None:
     lost = {one.field: one.reason for one in export(SHARDED, clock=0.8).lossy}
     assert "nvidia-smi --lock-gpu-clocks=" in lost["clock"]
+    capped = replace(SHARDED.cost(), clock_limit=0.8)
+    lost = export_plan(capped, replace(SHARDED.plan, clock=0.8), TARGET).lossy[0]
+    assert lost.reason.startswith("nvidia-smi --power-limit=")
 
 
 def test_the_model_of_the_job_is_built() -> None:

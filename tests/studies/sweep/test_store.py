@@ -91,7 +91,7 @@ def test_a_transaction_that_is_broken_leaves_nothing(store: Store) -> None:
 
 @each(
     ("content", "said"),
-    [(b"hello\n" * 200, "damaged or no store"), (None, "there is no such store"),
+    [(b"hello\n" * 200, "is no store of planner sweep"), (None, "there is no such store"),
      (b"", "is no store of planner sweep")],
 )  # fmt: skip
 def test_what_is_no_store_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
