@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import signal
 import sys
 from typing import NoReturn
 
@@ -24,7 +23,6 @@ def main() -> None:
     try:
         gc.set_threshold(_NEW_OBJECTS)
         keep_output()
-        _end_cleanly()
         listen()
         sys.unraisablehook = send_again
         from planner.cli.main import main as run  # noqa: PLC0415  (takes a noticeable time)
@@ -33,8 +31,10 @@ def main() -> None:
     except KeyboardInterrupt:
         _interrupted()
     except Exception as error:
-        if heard():
+        if heard() == ExitCode.INTERRUPTED:
             _interrupted()
+        if heard():
+            sys.exit(heard())
         from planner.cli.defects import report  # noqa: PLC0415  (only when we broke)
         from planner.cli.json_lines import errors_as_asked  # noqa: PLC0415  (beside it)
 
@@ -54,16 +54,3 @@ def _interrupted() -> NoReturn:
         with contextlib.suppress(OSError), errors_as_asked(sys.argv[1:]):
             print("interrupted", file=sys.stderr)
     sys.exit(ExitCode.INTERRUPTED)
-
-
-def _end_cleanly() -> None:
-    """Lets signals that end a program unwind it first, so that no temporary file is left."""
-
-    def end(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        with contextlib.suppress(ValueError):  # not the main thread
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, end)

@@ -1,4 +1,4 @@
-"""Ctrl-C, which counts however the code that it breaks into takes it.
+"""Signals that end a program, which count however the code that they break into takes them.
 
 Libraries turn the exception into another one or drop it: an import written in C says that it failed
 for another reason, a cache that a key cannot be hashed.
@@ -13,15 +13,26 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from planner.base.errors import ExitCode
+
 _HEARD: list[int] = []
 _LATER_S = 0.01
 
 
 def listen() -> None:
-    """Notes Ctrl-C from now on; who has it ignored (`nohup`) keeps that."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        with suppress(ValueError):  # not in the main thread: another program has called the command
-            signal.signal(signal.SIGINT, hear)
+    """Notes these signals from now on; who has one ignored (`nohup`) keeps that.
+
+    Those that end a program unwind it first, so that no temporary file is left.
+    """
+    for name, usual, handler in (
+        ("SIGINT", signal.default_int_handler, hear),
+        ("SIGTERM", signal.SIG_DFL, end),
+        ("SIGHUP", signal.SIG_DFL, end),
+    ):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is usual:
+            with suppress(ValueError):  # not in the main thread: another program's command
+                signal.signal(number, handler)
 
 
 def send_again(dropped: Any) -> None:
@@ -46,19 +57,29 @@ def send_again(dropped: Any) -> None:
     _thread.start_new_thread(later, ())
 
 
-def hear(number: int, _: Any) -> None:
-    """A handler of signals.
+def hear(_number: int, _: Any) -> None:
+    """A handler of signals that interrupt.
 
     Raises:
         KeyboardInterrupt: Always.
     """
-    _HEARD.append(number)
+    _HEARD.append(ExitCode.INTERRUPTED)
     raise KeyboardInterrupt
 
 
-def heard() -> bool:
-    """Whether it came."""
-    return bool(_HEARD)
+def end(number: int, _: Any) -> None:
+    """A handler of signals that end a program.
+
+    Raises:
+        SystemExit: Always, with the code that shells have for the signal.
+    """
+    _HEARD.append(128 + number)
+    raise SystemExit(128 + number)
+
+
+def heard() -> int:
+    """The exit code that the first signal asks for; 0: none came."""
+    return _HEARD[0] if _HEARD else ExitCode.OK
 
 
 def forget() -> None:

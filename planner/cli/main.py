@@ -169,8 +169,10 @@ def _unheard(error: StreamError) -> int:
 def ended(error: PlannerError | KeyboardInterrupt) -> int:
     """Says why a command ended, and with which code."""
     if isinstance(error, KeyboardInterrupt) or (heard() and not isinstance(error, UnfinishedError)):
-        _say("interrupted")
-        return ExitCode.INTERRUPTED
+        code = heard() or ExitCode.INTERRUPTED
+        if code == ExitCode.INTERRUPTED:
+            _say("interrupted")
+        return code
     most = MOST_MISTAKES if isinstance(error, InputError) else _MOST_LINES
     lines = first_lines(str(error).split("\n"), most)
     _say(*(f"error: {clipped(shortened(printable(line)))}" for line in lines))

@@ -328,23 +328,30 @@ def test_control_c_during_the_imports() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
-@each("raised", ["ImportError('initialization failed')", "TypeError('unhashable')",
-                 "InputError('sweep: needs Dask')", "SystemExit(0)"])  # fmt: skip
-def test_control_c_that_a_library_takes_for_another_error(raised: str) -> None:
+@each(("raised", "name", "ends"), [
+    ("ImportError('initialization failed')", "SIGINT", (130, "interrupted\n")),
+    ("TypeError('unhashable')", "SIGINT", (130, "interrupted\n")),
+    ("InputError('sweep: needs Dask')", "SIGINT", (130, "interrupted\n")),
+    ("SystemExit(0)", "SIGINT", (0, "")),
+    ("ImportError('initialization failed')", "SIGTERM", (143, "")),
+    ("InputError('sweep: needs Dask')", "SIGHUP", (129, "")),
+])  # fmt: skip
+def test_a_signal_that_a_library_takes_for_another_error(
+    raised: str, name: str, ends: tuple[int, str]
+) -> None:
     """Of a command that had ended already, what it found counts."""
     code = (
         "import signal, sys\n"
         "from planner.base.errors import InputError\n"
         "from planner.cli import entry, main\n"
         "def run(_):\n"
-        "    try: exec('signal.raise_signal(signal.SIGINT)')\n"
-        f"    except KeyboardInterrupt: raise {raised}\n"
+        f"    try: exec('signal.raise_signal(signal.{name})')\n"
+        f"    except BaseException: raise {raised}\n"
         "main._run = run\n"
         "entry.main()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    expected = (0, "") if "Exit" in raised else (130, "interrupted\n")
-    assert (done.returncode, done.stderr) == expected
+    assert (done.returncode, done.stderr) == ends
 
 
 def test_the_module_is_the_command() -> None:
