@@ -1,6 +1,6 @@
 """Random questions with interleaved, uneven stages and limits: which take long, or stay open.
 
-    python benchmarks/limited_questions.py --questions 200 --seed 1
+    python benchmarks/limited_questions.py --questions 200 --write docs/uneven/limits.md
 
 Each question is of a small job on some chips, `--layout uneven`, with the interleaves that it may
 have. Limits on power, time and memory, one to all of them, are shares of what its best uniform plan
@@ -20,9 +20,11 @@ import time
 from collections.abc import Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import measuring
+import pages
 from measuring import Report, Table
 
 # isort: split
@@ -40,6 +42,7 @@ SHARES = {
 }
 """Limits by what they are of the best uniform plan's power, time and memory."""
 _SLOWEST = 8
+_REGION = "limited-questions"
 Drawn = tuple[dict[str, Any], dict[str, float]]
 
 
@@ -162,7 +165,11 @@ def main() -> None:
     parser.add_argument("--questions", type=measuring.positive, default=200, help="[200]")
     parser.add_argument("--seed", type=int, default=None, help="of the first one [drawn]")
     parser.add_argument("--seconds", type=measuring.positive, default=60, help="CPU, of each [60]")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="docs/uneven/limits.md")
     options: argparse.Namespace = parser.parse_args()
+    if options.write is not None:
+        pages.parted(options.write, _REGION)
+    words = pages.measured_on()
     seed = secrets.randbelow(10**9) if options.seed is None else options.seed
     rows = list(rows_of(2 if options.quick else options.questions, seed, options.seconds))
     slowest = sorted(rows, key=lambda row: -row["CPU s"])[:_SLOWEST]
@@ -172,7 +179,10 @@ def main() -> None:
         Table(title=title, rows=by_limits(rows)),
         Table(title="Slowest", rows=slowest),
     ]
-    measuring.show(report, options)
+    if options.write is None:
+        measuring.show(report, options)
+    else:
+        pages.put_report(options.write, _REGION, words, report)
 
 
 if __name__ == "__main__":

@@ -86,6 +86,7 @@ TREE: Tree = [
             {"Bounds of uneven stages": "uneven/bounds.md"},
             {"Clocks per operation in figures": "uneven/operation-clocks.md"},
             {"Uneven stages in figures": "uneven/performance.md"},
+            {"Limits on uneven stages": "uneven/limits.md"},
             {"What more freedom gains": "uneven/freedoms.md"},
             {"Freedoms in small questions": "uneven/freedoms/small.md"},
             {"Stages that differ more": "uneven/freedoms/stages.md"},
