@@ -18,7 +18,7 @@ from solvers.operations.graph import TOLERANCE, Ints, Levels, Operations, at_lev
 from solvers.operations.program import solve
 
 Planned = Callable[[float], Levels | None]
-_SHORTER = (1.0, 0.99, 0.98, 0.96)
+_SHORTER = (1.0, 0.99, 0.985, 0.98, 0.96)
 _ROUNDING = 1e-12
 """Relative, of sums of seconds in another order."""
 _MOST_TRIED = 500_000
