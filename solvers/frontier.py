@@ -85,18 +85,33 @@ def _sweep(ordered: Points) -> list[int]:
 def apart(points: Points, tolerance: float) -> Index:
     """Indices of the rows of non-dominated (n, d) points that stay where rounding does not count.
 
-    A row is no worse than another where no entry is above the other's by more than `tolerance`,
-    relatively: what two sums of the same terms in another order differ by is no trade-off. No row
-    that stays is no worse than another that stays, and of rows that are equal so the first does.
+    A row covers another where no entry is above the other's by more than `tolerance`, relatively:
+    what two sums of the same terms in another order differ by is no trade-off. A row that goes is
+    covered by one that stays. One that stays is covered by none that stays, but where rows cover
+    each other in a ring of three or more; of two that cover each other the first stays. It is the
+    kernel of that relation (von Neumann, Morgenstern 1944, chapter XII, solutions).
     """
-    kept: list[int] = []
-    for row, point in enumerate(points):
-        listed = points[kept]
-        if np.any(np.all(listed - point <= tolerance * np.abs(point), axis=1)):
-            continue
-        beaten = np.all(point - listed <= tolerance * np.abs(listed), axis=1)
-        kept = [*np.array(kept, dtype=np.intp)[~beaten].tolist(), row]
-    return np.array(kept, dtype=np.intp)
+    covering = [
+        np.flatnonzero(np.all(points - point <= tolerance * np.abs(point), axis=1))
+        for point in points
+    ]
+    above = [
+        [one for one in rows.tolist() if one < row or row not in covering[one]]
+        for row, rows in enumerate(covering)
+    ]  # of each row those that cover it, without itself and later ones that it covers too
+    stays: dict[int, bool] = {}
+    left = [*range(len(points))]
+    while left:
+        before = len(stays)
+        for row in (*left, *reversed(left)):
+            if any(stays.get(one) for one in above[row]):
+                stays[row] = False
+            elif row not in stays and all(one in stays for one in above[row]):
+                stays[row] = True
+        if len(stays) == before:
+            stays[left[0]] = True
+        left = [row for row in left if row not in stays]
+    return np.flatnonzero([stays[row] for row in range(len(points))])
 
 
 def covered(front: Points, points: Points) -> npt.NDArray[np.bool_]:

@@ -1,6 +1,7 @@
 """Adapters by their matrices, DoRA, dropout, and the reference model of preference pairs."""
 
-from dataclasses import replace
+import math
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -283,3 +284,20 @@ def test_both_sequences_of_a_pair_are_in_one_micro_batch() -> None:
         "micro-batch 1: a preference pair is two sequences of one micro-batch; nearest: 2"
     ]
     assert not violations(tuned().model, PlanTable.from_plans([lone]))
+
+
+@each("changes", [
+    {}, {"lora_targets": ("q", "o")}, {"adapter": "dora"}, {"frozen_weights": "nf4"},
+])  # fmt: skip
+def test_every_switch_of_the_assumptions_has_an_answer(changes: dict[str, Any]) -> None:
+    """Layers as MLPs alone have no attention to adapt; that was a division by zero."""
+    case = tuned(**changes)
+    switches = [f.name for f in fields(case.assumptions)
+                if isinstance(getattr(case.assumptions, f.name), bool)]  # fmt: skip
+    assert "mlp_blocks" in switches
+    for name in switches:
+        other = case.assuming(**{name: not getattr(case.assumptions, name)})
+        for plan in (PLAN, SHARDED):
+            found = other.run([plan])
+            assert 0 < float(found.step_time_s[0]) < math.inf, name
+            assert 0 < float(found.energy.total[0]) < math.inf, name

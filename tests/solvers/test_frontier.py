@@ -76,6 +76,28 @@ def test_apart_lists_no_point_that_rounding_alone_keeps():
     assert apart(one[:, :2], 1e-9).tolist() == [2]
 
 
+def no_worse(one, other, tolerance):
+    return (one - other <= tolerance * abs(other)).all()
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=12))
+@settings(max_examples=300, deadline=None)
+def test_what_apart_drops_is_within_rounding_of_what_stays(rows):
+    """A chain of rows, each within rounding of the next, once went to its far end as a whole."""
+    points = 1 + 0.6e-9 * np.array(rows, dtype=np.float64)
+    front = points[nondominated(points)]
+    stays = front[apart(front, 1e-9)]
+    assert all(any(no_worse(one, row, 1e-9) for one in stays) for row in front)
+
+
+def test_a_long_chain_keeps_its_fastest_row():
+    steps = np.arange(200)
+    chain = np.stack([1 + 9e-10 * steps, np.ones(200), 1 - 1e-4 * steps], axis=1)
+    stays = apart(chain, 1e-9)
+    assert stays.tolist() == list(range(1, 200, 2))
+    assert no_worse(chain[stays[0]], chain[0], 1e-9)
+
+
 @given(st.sampled_from([1, 2, 3]), st.data())
 @settings(max_examples=300, deadline=None)
 def test_covered_equals_all_pairs(d, data):

@@ -110,7 +110,12 @@ def _of_targets(
 
 
 def _attention_shares(shapes: Shapes, targets: tuple[str, ...]) -> list[tuple[float, int]]:
-    """Of the output and of the joint projection; all five of latent attention alike."""
+    """Of the output and of the joint projection; all five of latent attention alike.
+
+    None where layers are MLPs alone (`Assumptions.mlp_blocks`).
+    """
+    if not shapes.heads:
+        return []
     if shapes.latent:
         whole = {*ATTENTION_MATRICES} <= {*targets}
         return [(float(whole), int(whole))] * 5
