@@ -67,6 +67,12 @@ def parts_of(content: bytes) -> Parts:
     return json.loads(json.dumps(document)), dict(texts)
 
 
+def test_a_question_that_no_search_takes_is_refused(proofs: dict[str, bytes]) -> None:
+    document, texts = parts_of(proofs["uneven"])
+    document["question"]["clocks"] = "per-operation"
+    assert "not searched with layout uneven" in verify_stages(archive(document, texts)).fault
+
+
 def test_any_damage_of_an_archive_is_said_in_one_line() -> None:
     """Each byte outside of the packed texts takes other values in turn."""
     texts = {f"programs/{at}.mps": "ENDATA\n" * at for at in range(3)}

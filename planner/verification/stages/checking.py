@@ -15,8 +15,7 @@ from planner.base.version import __version__
 from planner.question.files.plan_file import plan_of
 from planner.question.files.plan_models import PlanModel
 from planner.question.kinds.kind import Kind, kind_of
-from planner.question.kinds.pools import check_pools
-from planner.question.kinds.uneven import check_uneven, is_fastest_alone
+from planner.question.kinds.uneven import is_fastest_alone
 from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request
 from planner.question.resolved import resolve
@@ -115,8 +114,6 @@ def _check(own: StageProof, texts: Mapping[str, str], checked: Counter[str]) -> 
     request = request_in(own.question)
     if why := not_covered(request):
         raise Fault(f"question: {why}")
-    check_uneven(request, ARGUMENTS)
-    check_pools(request, ARGUMENTS)
     if own.records != fingerprints_of(request):
         raise Fault("records: those here are not those of the certificate (SHA-256)")
     check_funnel(own, _check_best(own, request))
