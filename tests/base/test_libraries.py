@@ -68,9 +68,10 @@ def test_a_command_ends_with_a_line_about_a_broken_library(tmp_path: Path) -> No
     (tmp_path / "ortools.py").write_text("raise ImportError('broken')", encoding="utf-8")
     words = ("collective", "synthesize", "--topology", "ring:6", "--collective", "allgather")
     code = "from planner.cli.entry import main; main()"
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     done = subprocess.run(
         [sys.executable, "-c", code, *words, "--pareto"], cwd=tmp_path, text=True,
-        capture_output=True, check=False, env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True, check=False, env=environment,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (
         2, "",

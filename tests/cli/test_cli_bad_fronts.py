@@ -106,6 +106,13 @@ def test_all_that_a_row_lacks_is_said_at_once(table: Any) -> None:
         f"{path}: row 2: mesh.dp: is missing", f"{path}: row 2: sharding: is missing",
     ]  # fmt: skip
 
+    path = table(**{"mesh.dp": "", "sharding": "", "split": "", "clock": "", "micro_batch": ""})
+    lines = refused("evaluate", path, "--row", 2)
+    assert lines == [
+        f"{path}: row 2: mesh.dp: is missing", f"{path}: row 2: micro_batch: is missing",
+        f"{path}: row 2: sharding: is missing", "and 2 more mistakes",
+    ]  # fmt: skip
+
 
 def test_chips_that_contradict_the_mesh_of_a_row(table: Any, document: Any) -> None:
     words = "row 2: chips: 7 contradicts the mesh of the plan, which uses 8"

@@ -9,7 +9,7 @@ from typing import Any
 from planner.base.errors import InputError
 from planner.base.files import read_text, read_yaml_text
 from planner.base.flat import csv_records
-from planner.base.messages import shown
+from planner.base.messages import MOST_UNKNOWN, first_lines, shown
 from planner.plan import AXES
 from planner.plan.ranks import regrouped
 from planner.question.files.result_layout import front_of, version_of_plans
@@ -96,12 +96,13 @@ def plan_file_of(
         of_job: Fields of the job that solve always writes.
 
     Raises:
-        InputError: A field has no value; one line for each.
+        InputError: A field has no value; one line for each of the first.
     """
     job = point["job"] if isinstance(point["job"], dict) else {}
     lost = [*_lost(point, names), *(f"job.{name}" for name in of_job if job.get(name) is None)]
     if lost:
-        raise InputError("\n".join(f"{where}: {name}: is missing" for name in lost))
+        lines = [f"{where}: {name}: is missing" for name in lost]
+        raise InputError("\n".join(first_lines(lines, MOST_UNKNOWN)))
     plan = {name: point[name] for name in names if name in point}
     order = point["placement"]["order"]
     words = isinstance(order, list) and all(isinstance(word, str) for word in order)
