@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.files import read_text, read_yaml_text
+from planner.base.files import is_file, read_text, read_yaml_text
 from planner.base.flat import csv_records
 from planner.base.messages import MOST_UNKNOWN, first_lines, shown
+from planner.base.numerals import is_digits
 from planner.plan import AXES
 from planner.plan.ranks import regrouped
 from planner.question.files.result_layout import front_of, version_of_plans
@@ -24,6 +25,26 @@ _LISTS = (
 )  # columns of a front in CSV
 _PARTS = {"mesh": (*AXES, "ep"), "placement": ("order",)}
 _HEADINGS = ("mesh.dp", "placement.order", "job.model", "schema_version")  # are in every front
+
+_DIGITS = 15
+
+
+def file_and_row(source: str | Path, row: int | None = None) -> tuple[Path, int | None]:
+    """`front.json:2` as file and row; anything else is a file.
+
+    Args:
+        source: What is named where a plan is asked for.
+        row: That is asked for beside it.
+
+    Raises:
+        InputError: A row is asked for in both ways.
+    """
+    name, colon, digits = str(source).rpartition(":")
+    if not (colon and name and is_digits(digits)) or is_file(Path(source)):
+        return Path(source), row
+    if row is not None:
+        raise InputError(f"row: {source} names row {digits[:_DIGITS]} already; leave one out")
+    return Path(name), int(digits[:_DIGITS])
 
 
 def read_content(path: Path, content: bytes | None = None) -> tuple[dict[str, Any], YamlText]:
@@ -73,7 +94,8 @@ def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, 
         raise InputError(f"{path}: the front holds no plan")
     if row is None or not 1 <= row <= len(front):
         asked = "" if row is None else f"; {shown(row)} is not one of them"
-        raise InputError(f"row: {path} holds plans 1 to {len(front)}, choose one{asked}")
+        example = f", such as {path}:1" if row is None else ""
+        raise InputError(f"row: {path} holds plans 1 to {len(front)}, choose one{example}{asked}")
     point = front[row - 1]
     if not isinstance(point, dict):
         raise InputError(f"{path}: row {row}: {shown(point)} is not a plan as solve writes it")
