@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,15 @@ def test_a_file_of_another_kind_is_one_line(folder: Path, file: str) -> None:
     if words != "a file of assumptions" and file.endswith(".yaml"):
         line = f"assumptions: {path}: is {words}, not a file of assumptions"
         assert refused("solve", *SMALL, "--assumptions", path) == [line]
+
+
+def test_an_archive_with_a_certificate_is_for_one_command(tmp_path: Path) -> None:
+    path = tmp_path / "proof.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("proof.json", "{}")
+    line = f"{path}: is a ZIP archive; one with a certificate planner verify takes"
+    for words in (("evaluate",), ("explain",), ("export", "--to", "megatron"), ("solve",)):
+        assert refused(*words, path) == [line]
 
 
 @each("file", WORDS)

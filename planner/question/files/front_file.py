@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.files import is_file, read_text, read_yaml_text
+from planner.base.files import is_file, read_bytes, read_text, read_yaml_text
 from planner.base.flat import csv_records
 from planner.base.messages import MOST_UNKNOWN, first_lines, shown
 from planner.base.numerals import is_digits
@@ -27,6 +27,7 @@ _PARTS = {"mesh": (*AXES, "ep"), "placement": ("order",)}
 _HEADINGS = ("mesh.dp", "placement.order", "job.model", "schema_version")  # are in every front
 
 _DIGITS = 15
+_ARCHIVE = b"PK\x03\x04"
 
 
 def file_and_row(source: str | Path, row: int | None = None) -> tuple[Path, int | None]:
@@ -57,12 +58,15 @@ def read_content(path: Path, content: bytes | None = None) -> tuple[dict[str, An
     Raises:
         InputError: The file cannot be read.
     """
+    content = read_bytes(path) if content is None else content
+    if content.startswith(_ARCHIVE):
+        raise InputError(f"{path}: is a ZIP archive; one with a certificate planner verify takes")
     if path.suffix.lower() == ".csv":
         return _front_of_csv(path, content), YamlText(str(path))
     return read_yaml_text(path, content)
 
 
-def _front_of_csv(path: Path, content: bytes | None) -> dict[str, Any]:
+def _front_of_csv(path: Path, content: bytes) -> dict[str, Any]:
     """The plans of a front in a CSV file; arguments of `read_content`.
 
     Raises:
