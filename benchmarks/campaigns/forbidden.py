@@ -34,7 +34,7 @@ UNSAFE = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml"
           "multiprocessing.connection"}  # fmt: skip
 """Modules that are imported nowhere."""
 ONLY_IN: Mapping[str, set[str]] = {
-    "subprocess": {"planner/machine/detection/tools.py",
+    "subprocess": {"planner/answers/installation.py", "planner/machine/detection/tools.py",
                    "planner/evidence/calibration/measurement/power.py"},
     "socket": {"planner/studies/sweep/places.py", "planner/answers/sweeping.py"},
     "http": {"planner/web/serving.py"},

@@ -63,7 +63,8 @@ def evaluate(source: str | Path | Plan, **fields: Unpack[EvaluateFields]) -> Eva
     """What one plan costs.
 
     Args:
-        source: Path of a plan file, or a `Plan` (then `fields` say the job).
+        source: Path of a plan file, or of a row of a front such as `front.json:2`, or a `Plan`
+            (then `fields` say the job).
         **fields: Fields of the question that override those of the file.
 
     Raises:

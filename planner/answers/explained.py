@@ -14,7 +14,6 @@ from planner.base.errors import InputError
 from planner.base.files import is_file, read_bytes, real_path
 from planner.base.frozen import thawed
 from planner.base.messages import not_one_of, shown
-from planner.base.numerals import is_digits
 from planner.base.progress import Progress
 from planner.base.units import plural
 from planner.explanation.answer import ExplainResult
@@ -30,6 +29,7 @@ from planner.objectives import OBJECTIVES
 from planner.plan import Plan
 from planner.question.asked.typed import ExplainFields
 from planner.question.chips_of_plan import check_request_chips
+from planner.question.files.front_file import file_and_row
 from planner.question.files.plan_file import PlanRead, read_plan_file
 from planner.question.kinds.objectives import check_price, check_run
 from planner.question.request import ARGUMENTS, request_from
@@ -39,7 +39,6 @@ from planner.results.result import SolveResult
 _FEWEST = 2
 FEW = 4
 """Numbers of each kind that the end of a search names."""
-_DIGITS = 15
 
 
 def explain(
@@ -52,7 +51,8 @@ def explain(
     """Why one plan costs what it costs: what binds it, its neighbours, what it leans on.
 
     Args:
-        source: Path of a plan file, or a `Plan` (then `fields` say the job).
+        source: Path of a plan file, or of a row of a front such as `front.json:2`, or a `Plan`
+            (then `fields` say the job).
         objective: The name of what plans are compared by.
         on_progress: Called with (what, done, of).
         **fields: Fields of the question that override those of the file.
@@ -65,9 +65,9 @@ def explain(
         check_request_chips(request, source, ARGUMENTS)
         resolved = resolve(request, chips=source.chips)
         return explain_plan(resolved, source, objective, on_progress=on_progress)
-    path = Path(source)
+    path, row = file_and_row(source)
     content = read_bytes(path)
-    request, plan, origin, assumed = read_plan_file(path, fields, content=content)
+    request, plan, origin, assumed = read_plan_file(path, fields, row=row, content=content)
     resolved = resolve(request, origin, plan.chips)
     rivals = rivals_in(path, request, plan.chips, fields, content=content)
     return explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
@@ -232,14 +232,6 @@ def _each(field: str, given: object, plans: int, noun: str) -> list[str]:
             "for each"
         )
     return names
-
-
-def file_and_row(source: str) -> tuple[Path, int | None]:
-    """`front.json:2` as file and row; anything else is a file."""
-    name, colon, row = source.rpartition(":")
-    if colon and name and is_digits(row) and not is_file(Path(source)):
-        return Path(name), int(row[:_DIGITS])
-    return Path(source), None
 
 
 def _asked(source: str, read: PlanRead) -> Asked:

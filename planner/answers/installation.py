@@ -11,13 +11,17 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from frozen_records import dataclass
+from planner.base.libraries import MODULES
+from planner.base.messages import one_line
 from planner.base.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -39,6 +43,21 @@ KEPT = Path(__file__).with_name("small_job.json")
 _FIGURES = ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes", "mfu")
 _SAME = 1e-9
 _CGROUP = Path("/sys/fs/cgroup")
+_LONGEST_S = 60.0
+_TRY = """
+import importlib, json, os, sys
+said = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+sys.path[:] = json.loads(sys.argv[1])
+for name in sys.argv[2:]:
+    try:
+        importlib.import_module(name)
+        wrong = ""
+    except BaseException as error:
+        wrong = f"{type(error).__name__}: {error}"
+    print(json.dumps([name, wrong]), file=said, flush=True)
+os._exit(0)
+"""
 _SMALL_JOB: dict[str, Any] = {
     "model": "gpt3-125m",
     "hardware": "dgx-h100-ndr",
@@ -78,29 +97,67 @@ class Findings:
 
 
 def examine() -> Findings:
-    """Runs every check; takes a second or two."""
-    needed = {name: _installed(name) or "missing" for name in _PACKAGES}
-    extras = {
-        extra: {name: _installed(name) or "missing" for name in names}
-        for extra, names in EXTRAS.items()
-    }
-    failures = [
+    """Runs every check; takes a few seconds, most of them to import each library once."""
+    optional = {name for names in EXTRAS.values() for name in names}
+    found = {name: _installed(name) or "missing" for name in (*_PACKAGES, *sorted(optional))}
+    broken = _broken([name for name, one in found.items() if one != "missing"])
+    found |= {name: f"{found[name]}, cannot be imported" for name in broken}
+    missing = [
         f"{name} is not installed: python -m pip install {name}"
-        for name, found in needed.items()
-        if found == "missing"
+        for name in _PACKAGES
+        if found[name] == "missing"
     ]
-    checks = {"required packages are installed": not failures}
+    failures = [*missing, *(f"{name} cannot be imported: {why}" for name, why in broken.items())]
+    checks = {
+        "required packages are installed": not missing,
+        "what is installed can be imported": not broken,
+    }
     for name, check in _CHECKS.items():
         failure = _failure(check)
         checks[name] = failure is None
         failures += [] if failure is None else [f"{name}: {failure}"]
+    needed = {name: found[name] for name in _PACKAGES}
     return Findings(
         versions={"python": platform.python_version(), **_versions(), **needed},
         environment=_environment(),
-        extras=extras,
+        extras={extra: {name: found[name] for name in names} for extra, names in EXTRAS.items()},
         checks=checks,
         failures=tuple(failures),
     )
+
+
+def _broken(packages: Sequence[str]) -> dict[str, str]:
+    """Why packages that are there cannot be imported.
+
+    It is tried in another process, which a library may end or hold up: then it is that one's
+    fault, and another process goes on after it.
+    """
+    left = [(package, name) for package in packages for name in MODULES[package]]
+    broken: dict[str, str] = {}
+    while left:
+        tried, end = _tried(tuple(name for _, name in left))
+        for (package, _), wrong in zip(left, tried, strict=False):
+            if wrong:
+                broken.setdefault(package, one_line(wrong))
+        left = left[len(tried) :]
+        if left:
+            broken.setdefault(left.pop(0)[0], end)
+    return broken
+
+
+@functools.cache
+def _tried(names: tuple[str, ...]) -> tuple[list[str], str]:
+    """What is wrong with each of some modules, as far as a process came, and how it ended."""
+    words = [sys.executable, "-I", "-c", _TRY, json.dumps(sys.path), *names]
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            timeout=_LONGEST_S, check=False,
+        )  # fmt: skip
+        said, end = done.stdout, f"Python ends with code {done.returncode}"
+    except subprocess.TimeoutExpired as late:
+        said, end = late.stdout or b"", f"it is not done after {_LONGEST_S:g} s"
+    return [json.loads(line)[1] for line in said.splitlines() if line.endswith(b"]")], end
 
 
 def _environment() -> dict[str, str | int | None]:
@@ -153,10 +210,11 @@ def _failure(check: Callable[[], str | None]) -> str | None:
 
 def _versions() -> dict[str, str]:
     try:
-        from planner.question.provenance import versions  # noqa: PLC0415  (numpy may be what is missing)
-    except ImportError:
+        from planner.question.provenance import versions  # noqa: PLC0415  (numpy may be missing)
+
+        return versions()
+    except Exception:  # a broken installation may raise anything, and a check says what
         return {}
-    return versions()
 
 
 def _databases() -> str | None:
@@ -215,21 +273,39 @@ def small_answer() -> dict[str, Any]:
 
 def _kept() -> str | None:
     """Holds the small job's answer against the one that is kept with this version."""
-    kept, found = json.loads(KEPT.read_text(encoding="utf-8")), small_answer()
+    found = json.loads(json.dumps(small_answer()))
+    try:
+        kept = json.loads(KEPT.read_bytes())
+    except (OSError, ValueError):
+        kept = None
+    if lost := [*_lost(kept, found)]:
+        return f"{KEPT.name} is damaged ({', '.join(lost)}); install planner again"
     lines = [
-        f"{name} is {found['figures'][name]:.12g}, kept {value:.12g}"
-        for name, value in kept["figures"].items()
-        if not math.isclose(found["figures"][name], value, rel_tol=_SAME)
+        f"{name} is {value:.12g}, kept {kept['figures'][name]:.12g}"
+        for name, value in found["figures"].items()
+        if not math.isclose(value, kept["figures"][name], rel_tol=_SAME)
     ]
-    if json.loads(json.dumps(found["plan"])) != kept["plan"]:
+    if found["plan"] != kept["plan"]:
         lines.insert(0, "another plan is best")
     changed = [
-        name for name in ("hardware_db", "models_db")
-        if found["versions"].get(name) != kept["versions"].get(name)
+        name for name in ("hardware_db", "models_db", "constants")
+        if found["versions"][name] != kept["versions"][name]
     ]  # fmt: skip
     if lines and changed:
         lines.append(f"{' and '.join(changed)} differ from those of this version")
     return "; ".join(lines) or None
+
+
+def _lost(kept: object, found: Mapping[str, Any]) -> Iterator[str]:
+    """What today's answer says and the kept one does not, or not by a value of the same type."""
+    for part, values in found.items():
+        there = kept.get(part) if isinstance(kept, dict) else None
+        if not isinstance(there, dict):
+            yield part
+            continue
+        for name, value in values.items():
+            if type(there.get(name)) is not type(value):
+                yield f"{part}.{name}"
 
 
 def _sums() -> str | None:

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from planner.answers.api import solve_request
+from planner.base.apart import OverwriteError
 from planner.base.errors import InputError
 from planner.base.frozen import thawed
 from planner.base.messages import one_line, shown
@@ -190,7 +191,7 @@ def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
     started = time.process_time()
     try:
         return _found(key, request_from(fields), session)
-    except InputError as error:
+    except (InputError, OverwriteError) as error:
         status, reason = "refused", str(error)
     except (KeyboardInterrupt, SystemExit, MemoryError):  # alone it may have room
         raise

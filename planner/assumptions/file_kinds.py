@@ -57,6 +57,9 @@ KINDS: dict[str, Kind] = {
         ),
         "planner evaluate takes it, with --row",
     ),
+    "certificate": Kind(
+        "a certificate", _telling("records nodes claim sha256"), "planner verify takes it"
+    ),
     "fleet": Kind(
         "a fleet file",
         _telling("days grid weights clusters jobs defaults"),

@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from planner.base.errors import InputError
+from planner.base.errors import ExitCode, InputError, PlannerError
 from planner.base.messages import one_line
 from strict_yaml import inputs
+
+
+class OverwriteError(PlannerError):
+    """Raised when a command is to write over a file that it reads.
+
+    No `InputError`: who goes on without a file that cannot be read does not go on here.
+    """
+
+    exit_code = ExitCode.INPUT
 
 
 def reading(path: Path, kind: str = "") -> None:
@@ -22,7 +31,7 @@ def reading(path: Path, kind: str = "") -> None:
         kind: What messages call it, where that is known.
 
     Raises:
-        InputError: The command is to write there.
+        OverwriteError: The command is to write there.
     """
     inputs.read(path, kind)
     check_read()
@@ -36,7 +45,7 @@ def writing(path: Path, flag: str = "") -> None:
         flag: Names it in messages, where that is known.
 
     Raises:
-        InputError: The command reads it.
+        OverwriteError: The command reads it.
     """
     inputs.written(path, flag)
     check_read()
@@ -53,7 +62,8 @@ def check_apart(
         read: Files that the question is read from, by what they are.
 
     Raises:
-        InputError: One is asked for twice, or it is read.
+        InputError: One is asked for twice.
+        OverwriteError: One is read.
     """
     for kind, source in (read or {}).items():
         if source is not None:
@@ -74,7 +84,7 @@ def check_read() -> None:
     """Refuses what was read, perhaps by another package, where the command is to write.
 
     Raises:
-        InputError: There is such a file.
+        OverwriteError: There is such a file.
     """
     if said := inputs.clash():
-        raise InputError(one_line(said))
+        raise OverwriteError(one_line(said))

@@ -15,6 +15,13 @@ from typing import Any
 from planner.base.errors import InputError
 from planner.base.messages import repeated, too_long
 
+_FAULTS = {
+    "unexpected end of data": "a quotation is not closed",
+    "expected after": "a quotation ends inside of a cell",
+    "larger than field limit": f"a cell has more than {csv.field_size_limit():,} characters",
+    "NUL": "it holds a NUL character",
+}
+"""Our words by what Python says."""
 _WORDS = {"True": True, "False": False}
 
 
@@ -51,9 +58,10 @@ def csv_records(
         InputError: It is no CSV file, a heading is there twice, or a row is cut off.
     """
     try:
-        header, *rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff")))) or [[]]
+        lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
+        header, *rows = list(csv.reader(lines)) or [[]]
     except csv.Error as error:
-        raise InputError(f"not a CSV file ({error})") from error
+        raise InputError(csv_fault(error)) from error
     if not {*needed} <= {*header}:
         return None
     if twice := repeated(header):
@@ -65,6 +73,13 @@ def csv_records(
             raise InputError(f"row {number}: is cut off or not in line with the heading ({wanted})")
         records.append(_nested(dict(zip(header, row, strict=True)), lists))
     return records
+
+
+def csv_fault(error: csv.Error) -> str:
+    """Why a text is no CSV file, in our words."""
+    said = str(error)
+    why = next((words for found, words in _FAULTS.items() if found in said), said)
+    return f"not a CSV file ({why})"
 
 
 def _flat(fields: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 LONGEST_NUMBER = 640  # digits; Python reads so many whatever its settings
 MOST_MISTAKES = 10  # that are said at once
-MOST_UNKNOWN = 3  # of the fields of one file that nothing knows
+MOST_UNKNOWN = 3  # of the fields of one file that nothing knows, or that a row has not
 _LONGEST = 60
 _MOST = 4
 _DEEPEST = 2

@@ -12,7 +12,6 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.cli.output import print_json, progress_bar
-from planner.cli.plan_options import row_of
 
 if TYPE_CHECKING:
     from planner.answers.traced import ChakraResult
@@ -93,7 +92,7 @@ def chakra_texts(
     folder: Path,
     ranks: str | None,
     max_nodes: int | None,
-    row: str | None,
+    row: int | None,
     asked: dict[str, Any],
     *,
     as_json: bool,
@@ -112,7 +111,7 @@ def chakra_texts(
             plan_file,
             every_rank=ranks == "all",
             max_nodes=max_nodes,
-            row=row_of(row),
+            row=row,
             on_progress=on_progress,
             **asked,
         )

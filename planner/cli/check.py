@@ -17,7 +17,7 @@ from planner.base.files import check_writable, read_bytes
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
-from planner.cli.plan_options import PlanFile, Row, row_of
+from planner.cli.plan_options import PlanFile, Row, file_and_row_of
 from planner.cli.writing import before_printing
 from planner.question.asked import REPLACED
 from planner.report.printing import print_lines
@@ -101,8 +101,9 @@ def check(
     """
     if log is None:
         raise InputError("log: is missing; name what the framework printed, e.g. --log train.log")
+    plan_file, at = file_and_row_of(plan_file, row)
     _check_files(plan_file, log, output, watch=watch)
-    resolved, plan = _question(plan_file, row, asked, writes=output is not None)
+    resolved, plan = _question(plan_file, at, asked, writes=output is not None)
     most = steps or (_STEPS if watch else 0)
     result = _watched(resolved, plan, log, most) if watch else _checked(resolved, plan, log, most)
     result, written = _with_file(result, output)
@@ -122,7 +123,7 @@ def _check_files(plan_file: Path, log: Path, output: Path | None, *, watch: bool
 
 
 def _question(
-    plan_file: Path, row: str | None, asked: dict[str, Any], *, writes: bool
+    plan_file: Path, row: int | None, asked: dict[str, Any], *, writes: bool
 ) -> tuple[Resolved, Plan]:
     """The job on its machine, and the plan that runs.
 
@@ -133,7 +134,7 @@ def _question(
     from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415
     from planner.question.resolved import resolve  # noqa: PLC0415
 
-    request, plan, origin, _ = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
+    request, plan, origin, _ = read_plan_file(plan_file, asked, flags=True, row=row)
     if request.pools is not None:
         raise InputError("pools: no log of a run on several kinds of chips is read")
     resolved = resolve(request, origin, plan.chips)

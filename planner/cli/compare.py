@@ -78,11 +78,9 @@ def compare(
 
       planner compare plan.yaml plan.yaml --collectives nccl,best
     """
-    from planner.answers.explained import (  # noqa: PLC0415  (numpy; not for --help)
-        compare_files,
-        file_and_row,
-    )
+    from planner.answers.explained import compare_files  # noqa: PLC0415  (numpy; not for --help)
     from planner.answers.files.documents import Compared, read_compared  # noqa: PLC0415
+    from planner.question.files.front_file import file_and_row  # noqa: PLC0415
     from planner.report.pages.picture_file import check_picture  # noqa: PLC0415  (not for --help)
 
     places = [file_and_row(name) for name in plans]

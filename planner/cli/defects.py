@@ -20,10 +20,12 @@ from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 from typing import Any
 
+from planner.base.errors import ExitCode
+from planner.base.libraries import broken_library, is_ours
+from planner.base.messages import clipped, printable
 from planner.base.version import __version__
 
 _PACKAGES = ("numpy", "ortools", "scipy", "networkx", "pydantic", "typer", "rich", "ruamel.yaml")
-_OURS = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 _ROOT = Path(__file__).parents[2]
 _NUMBER = re.compile(
     r"(?:[a-z]{2}=)?[0-9][0-9.,]*(?:e-?[0-9]{1,2}|[kKMGTP]i?B?|%|ms|min|k?W|[shdy])?"
@@ -31,6 +33,25 @@ _NUMBER = re.compile(
 _SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".npy", ".db", ".toml", ".log", ".txt", ".xml",
              ".html", ".svg", ".sh", ".py", ".zip", ".gz")  # fmt: skip
 _NOBODY = "those who gave you planner"
+
+
+def unexpected(error: Exception, arguments: Sequence[str]) -> ExitCode:
+    """Says what nobody expected: a library that cannot be imported, or a defect of ours.
+
+    Args:
+        error: What was raised.
+        arguments: The words of the command.
+    """
+    package = broken_library(error)
+    if not package:
+        report(error, arguments)
+        return ExitCode.DEFECT
+    said = printable(" ".join(str(error).split()))
+    words = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    line = f"error: {package} cannot be imported ({words}); planner doctor tries every library"
+    with contextlib.suppress(OSError, AttributeError):  # closed, or there is none
+        print(clipped(line), file=sys.stderr)
+    return ExitCode.INPUT
 
 
 def report(error: Exception, arguments: Sequence[str]) -> None:
@@ -80,7 +101,7 @@ def _frame(frame: traceback.FrameSummary) -> str:
 
 def _own_name(filename: str) -> str:
     """A file of the program from its package on; empty: it is none."""
-    if _is_ours(filename):
+    if is_ours(filename):
         return Path(filename).relative_to(_ROOT).as_posix()
     places = (f"{folder}{os.sep}" for folder in sorted(_installed(), key=len, reverse=True))
     inside = (filename.removeprefix(one) for one in places if filename.startswith(one))
@@ -180,18 +201,11 @@ def _ending(path: str) -> str:
 
 def _short(error: Exception) -> str:
     """`ValueError in planner/cost/step.py, line 12`: where in our code it was raised."""
-    ours = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if _is_ours(frame.filename)
-    ]
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if is_ours(frame.filename)]
     if not ours:
         return type(error).__name__
     name = Path(ours[-1].filename).relative_to(_ROOT).as_posix()
     return f"{type(error).__name__} in {name}, line {ours[-1].lineno}"
-
-
-def _is_ours(filename: str) -> bool:
-    path = Path(filename)
-    return path.is_relative_to(_ROOT) and path.relative_to(_ROOT).parts[0] in _OURS
 
 
 def _written(details: str) -> Path | None:

@@ -21,7 +21,8 @@ def doctor(
 ) -> None:
     """Versions, machine, databases, and a small job solved and checked: what a report needs.
 
-    Exits with 1 if a package is missing or a check fails, and says which.
+    Imports every library that is installed. Exits with 1 if a package is missing or a check fails,
+    and says which.
 
     Example:
       planner doctor

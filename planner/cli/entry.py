@@ -35,12 +35,12 @@ def main() -> None:
             _interrupted()
         if heard():
             sys.exit(heard())
-        from planner.cli.defects import report  # noqa: PLC0415  (only when we broke)
+        from planner.cli.defects import unexpected  # noqa: PLC0415  (only when we broke)
         from planner.cli.json_lines import errors_as_asked  # noqa: PLC0415  (beside it)
 
         with errors_as_asked(sys.argv[1:]):
-            report(error, sys.argv[1:])
-        sys.exit(ExitCode.DEFECT)
+            code = unexpected(error, sys.argv[1:])
+        sys.exit(code)
     finally:
         gc.freeze()
         forget()

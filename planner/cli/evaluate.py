@@ -35,7 +35,7 @@ from planner.cli.operation_clocks import (
 )
 from planner.cli.options import AsJson
 from planner.cli.output import print_json, schedules_bar
-from planner.cli.plan_options import PlanFile, Row, TraceFile
+from planner.cli.plan_options import PlanFile, Row, TraceFile, file_and_row_of
 from planner.cli.showing import (
     Quiet,
     ShowEvaluate,
@@ -130,17 +130,18 @@ def evaluate(
     launch = LaunchFlags(source=source, given=launched)
     check_improve(improve, launch, quiet=quiet)
     wanted = asked_clocks(clocks, switching_time, frequencies, limited)
+    plan_file, at = file_and_row_of(plan_file, row)
     files = _Files(plan=plan_file, plot=plot, trace=trace, output=output, clocks=wanted)
     _check_files(files, "plan" if source is None else "")
     sections = shown_sections(show, EVALUATE, quiet=quiet, as_json=as_json)
-    question = question_of(plan_file, row, launch, {**asked, **limited})
+    question = question_of(plan_file, at, launch, {**asked, **limited})
     result, files = _evaluated(question, files, quiet=as_json or quiet)
     if improve:
         result = with_improvements(result, question, launch, {**asked, **launch.job})
     if as_json:
         print_json(result.to_dict())
     else:
-        asking = _asking(question, files, row, asked)
+        asking = _asking(question, files, at, asked)
         print_evaluated(result, asking, sections, quiet=quiet)
         if improve:
             print_improvements(result)
@@ -158,14 +159,14 @@ class _Files:
     clocks: AskedClocks | None
 
 
-def _asking(question: Question, files: _Files, row: str | None, asked: Mapping[str, Any]) -> Asking:
+def _asking(question: Question, files: _Files, row: int | None, asked: Mapping[str, Any]) -> Asking:
     """How the plan was asked about, for the commands that go on from its costs."""
     from planner.question.asked.flags import flags_of  # noqa: PLC0415  (not for --help)
     from planner.report.tables.next_commands import Asking  # noqa: PLC0415
 
     replaced = {name: value for name, value in asked.items() if name in REPLACED}
     plan = files.output or (None if replaced else files.plan)
-    at = () if row is None else ("--row", row)
+    at = () if row is None else ("--row", str(row))
     return Asking(
         file=str(files.plan),
         flags=(*at, *flags_of(asked)),

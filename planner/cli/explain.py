@@ -21,7 +21,7 @@ from planner.cli.launching import (
 )
 from planner.cli.options import AsJson, option
 from planner.cli.output import print_json, progress_bar
-from planner.cli.plan_options import PlanFile, Row, TraceFile
+from planner.cli.plan_options import PlanFile, Row, TraceFile, file_and_row_of
 from planner.cli.tracing import check_trace, trace_content
 from planner.cli.writing import before_printing
 from planner.question.asked import REPLACED
@@ -84,12 +84,13 @@ def explain(
     from planner.question.resolved import resolve  # noqa: PLC0415  (numpy; not for --help)
     from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
 
+    plan_file, at = file_and_row_of(plan_file, row)
     check_picture(plot)
     if trace is not None:
         check_trace(trace)
     check_apart([("plot", plot), ("trace", trace)], {"plan": plan_file})
     launch = LaunchFlags(source=source, given=launched)
-    question = question_of(plan_file, row, launch, asked)
+    question = question_of(plan_file, at, launch, asked)
     resolved = resolve(question.request, question.origin, question.plan.chips)
     result = _explained(question, resolved, objective, asked, quiet=as_json)
     with before_printing():

@@ -18,7 +18,7 @@ from planner.cli.completing import among, one_of, versions
 from planner.cli.field_flags import with_fields
 from planner.cli.options import option
 from planner.cli.output import print_json
-from planner.cli.plan_options import PlanFile, Row, row_of
+from planner.cli.plan_options import PlanFile, Row, file_and_row_of
 from planner.frameworks.targets import TARGETS
 from planner.question.asked import EXPORTED
 from planner.report.printing import print_document, print_lines
@@ -101,12 +101,13 @@ def export(
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
         --runnable-in {target} -o runnable.yaml
     """
+    plan_file, at = file_and_row_of(plan_file, row)
     if chakra is not None:
         check_alone(
             {"to": to, "target-version": target_version, "launcher": launcher,
              "allow-lossy": allow_lossy or None, "output": output}
         )  # fmt: skip
-        files = chakra_texts(plan_file, chakra, ranks, max_nodes, row, asked, as_json=as_json)
+        files = chakra_texts(plan_file, chakra, ranks, max_nodes, at, asked, as_json=as_json)
         _write(files.texts, chakra, plan_file, "chakra")
         files.show()
         return
@@ -120,7 +121,7 @@ def export(
         target_version or "",
         launcher=launcher or "",
         allow_lossy=allow_lossy,
-        row=row_of(row),
+        row=at,
         **asked,
     )
     if output is not None:

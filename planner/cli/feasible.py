@@ -98,6 +98,8 @@ def feasible(
 ) -> None:
     """Which batches and chip counts stay compute-bound and fit, per strategy, and what binds.
 
+    Exit codes: 0 some strategy does, 3 none does; plans that are not compute-bound may fit then.
+
     Examples:
       planner feasible --model llama3-70b --hardware tpu-v5p --assumptions roofline
 

@@ -15,8 +15,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from planner.base.errors import InputError
 from planner.cli.folded import folded, with_help_all
-from planner.cli.once import Once
+from planner.cli.once import Once, values_of
 
 
 def group_of(**places: str) -> type[TyperGroup]:
@@ -41,6 +42,14 @@ class _Late(TyperGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self.commands: Any = _Commands(self.commands_at, _built)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parses as usual, and refuses a second value of an option of every command."""
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        if lines := values_of(self, ctx, given)[1]:
+            raise InputError("\n".join(lines))
+        return rest
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of the commands, in their order."""

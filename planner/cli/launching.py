@@ -13,7 +13,6 @@ from planner.base.files import read_bytes
 from planner.cli.completing import targets
 from planner.cli.field_flags import with_fields
 from planner.cli.options import option
-from planner.cli.plan_options import row_of
 from planner.question.asked import WHOLE_RUN
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def with_improvements(
 
 
 def question_of(
-    plan_file: Path, row: str | None, launch: LaunchFlags, asked: dict[str, Any]
+    plan_file: Path, row: int | None, launch: LaunchFlags, asked: dict[str, Any]
 ) -> Question:
     """The job and the plan in a file.
 
@@ -179,14 +178,12 @@ def question_of(
                 f"{name}: is about launches (--from); a plan file says it itself, change it there"
             )
         content = read_bytes(plan_file)
-        read = read_plan_file(plan_file, asked, flags=True, row=row_of(row), content=content)
+        read = read_plan_file(plan_file, asked, flags=True, row=row, content=content)
         if "set" in asked:
             from planner.question.changes.idle import check_moving  # noqa: PLC0415  (few ask)
 
             given = {name: value for name, value in asked.items() if name != "set"}
-            as_kept = read_plan_file(
-                plan_file, given, flags=True, row=row_of(row), content=content
-            ).request
+            as_kept = read_plan_file(plan_file, given, flags=True, row=row, content=content).request
             check_moving(read.request, read.origin, as_kept.set, typed_alone=True)
         return Question(**read._asdict(), imported=None, file=str(plan_file), content=content)
     from planner.question.launch import read_launch  # noqa: PLC0415  (numpy; not for --help)

@@ -45,8 +45,12 @@ def asks_for_json(arguments: Sequence[str]) -> bool:
     return any(word in _WITHOUT for word in takewhile("--".__ne__, moved_first(arguments)))
 
 
-def allowed(size: str) -> Callable[[], None]:
+def allowed(size: str, name: str = "largest-file") -> Callable[[], None]:
     """Has every reader allow files of a size, in the processes that this one starts too.
+
+    Args:
+        size: As typed, or as the variable says it.
+        name: Of the option or the variable, for messages.
 
     Returns:
         What ends it.
@@ -56,9 +60,9 @@ def allowed(size: str) -> Callable[[], None]:
     """
     from planner.base.units import parse_bytes  # noqa: PLC0415  (a millisecond; only where asked for)
 
-    most = parse_bytes(size, "largest-file")
+    most = parse_bytes(size, name)
     if not 1 <= most < _ALL:
-        raise InputError(f"largest-file: {shown(size)} is not from 1 byte to 1 EB")
+        raise InputError(f"{name}: {shown(size)} is not from 1 byte to 1 EB")
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(int(most))
 

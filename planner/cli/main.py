@@ -122,7 +122,9 @@ def _root(
 ) -> None:
     """Options that precede every command."""
     if largest_file is not None:
-        context.call_on_close(allowed(largest_file))
+        given = context.get_parameter_source("largest_file")
+        named = (VARIABLE,) if given is not None and given.name == "ENVIRONMENT" else ()
+        context.call_on_close(allowed(largest_file, *named))
     if log_level is not None or log_json:
         context.call_on_close(logged(log_level, as_json=log_json))
         log(__name__, INFO, "start", version=__version__, command=context.invoked_subcommand)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import ExitCode, InputError
+from planner.base.errors import ExitCode, InputError, PlannerError
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
@@ -150,11 +150,11 @@ def _write(result: MeasureResult, folder: Path) -> None:
             made += [] if home.exists() else [home]
             home.mkdir(parents=True, exist_ok=True)
         write_all(texts)
-    except (OSError, ValueError, InputError) as error:  # ValueError: a path with a NUL
+    except (OSError, ValueError, PlannerError) as error:  # ValueError: a path with a NUL
         for home in reversed(made):
             with contextlib.suppress(OSError):
                 home.rmdir()
-        if isinstance(error, InputError):
+        if isinstance(error, PlannerError):
             raise
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"output: {folder} cannot be made ({reason})") from error

@@ -45,9 +45,7 @@ class Once(TyperCommand):
         """Parses as usual, `--help` included, then looks at what was given."""
         given = list(args)
         rest = super().parse_args(ctx, args)
-        values, _, order = self.make_parser(ctx).parse_args(args=given)
-        times = Counter(option.name for option in order if _has_one_value(option))
-        lines = [_line(str(name), count) for name, count in times.items() if count > 1]
+        values, lines = values_of(self, ctx, given)
         lines += [
             f"{name.replace('_', '-')}: the name of the file is empty"
             for name in _parameters(self.callback, Path)
@@ -57,6 +55,13 @@ class Once(TyperCommand):
         if lines:
             raise InputError("\n".join(lines))
         return rest
+
+
+def values_of(command: Any, ctx: Any, args: list[str]) -> tuple[Mapping[str, Any], list[str]]:
+    """The values of options as they are given, and a line for each that has several."""
+    values, _, order = command.make_parser(ctx).parse_args(args=list(args))
+    times = Counter(option.name for option in order if _has_one_value(option))
+    return values, [_line(str(name), count) for name, count in times.items() if count > 1]
 
 
 def _odd_numbers(command: Any, values: Mapping[str, Any]) -> Iterator[str]:

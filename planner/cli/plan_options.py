@@ -17,7 +17,7 @@ PlanFile = Annotated[
     Path,
     typer.Argument(
         help="Plan file (YAML), as `solve -o` writes it; or a front (.json or .csv), as "
-        "`solve --pareto` writes it, with --row."
+        "`solve --pareto` writes it, with --row 2, or as front.json:2."
     ),
 ]
 TraceFile = Annotated[
@@ -31,7 +31,18 @@ TraceFile = Annotated[
 Row = Annotated[str | None, typer.Option(help="Which plan of a front, from 1.", metavar="INTEGER")]
 
 
-def row_of(text: str | None) -> int | None:
+def file_and_row_of(plan_file: Path, row: str | None) -> tuple[Path, int | None]:
+    """The file of a plan, and the row that `front.json:2` or --row says.
+
+    Raises:
+        InputError: Both say one, or --row says none.
+    """
+    from planner.question.files.front_file import file_and_row  # noqa: PLC0415  (not for --help)
+
+    return file_and_row(plan_file, _row_of(row))
+
+
+def _row_of(text: str | None) -> int | None:
     """The number of a row; zero and less are left to the front, which knows how many it has.
 
     Raises:

@@ -9,23 +9,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from planner.base.errors import InputError
+from planner.base.apart import OverwriteError
+from planner.base.errors import InputError, PlannerError
 
-_REFUSED = ContextVar[list[InputError] | None]("refused", default=None)
+_REFUSED = ContextVar[list[PlannerError] | None]("refused", default=None)
 
 
 @contextmanager
-def before_printing() -> Iterator[list[InputError]]:
+def before_printing() -> Iterator[list[PlannerError]]:
     """Inside of it files are written; what cannot be is said when the command has printed.
 
     What it gives holds why, once it is left; empty: all are written. Outside of
     `refusals_last` a refusal is raised at once.
     """
     refused = _REFUSED.get()
-    failed = list[InputError]()
+    failed = list[PlannerError]()
     try:
         yield failed
-    except InputError as error:
+    except (InputError, OverwriteError) as error:
         if refused is None:
             raise
         failed.append(error)
@@ -33,9 +34,9 @@ def before_printing() -> Iterator[list[InputError]]:
 
 
 @contextmanager
-def refusals_last() -> Iterator[list[InputError]]:
+def refusals_last() -> Iterator[list[PlannerError]]:
     """A command: what it gives holds, at its end, why files are not written."""
-    refused = list[InputError]()
+    refused = list[PlannerError]()
     token = _REFUSED.set(refused)
     try:
         yield refused

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.flat import csv_fault
 from planner.base.messages import did_you_mean, one_line, shown
 from planner.base.numerals import number_of
 from planner.base.packed import read_unpacked
@@ -118,7 +119,7 @@ def records(text: str, name: str) -> list[Record]:
             taken.clear()
             number = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"{name} line {reader.line_num}: not a CSV file ({error})") from error
+        raise InputError(f"{name} line {reader.line_num}: {csv_fault(error)}") from error
     return found
 
 

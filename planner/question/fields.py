@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     GetCoreSchemaHandler,
@@ -51,7 +52,8 @@ from planner.question.asked.usual import LEAST_PUE, MOST_PUE, RANGE
 
 _MOST = 4  # wrong words of one list that are reported
 _LARGEST_COUNT = 10**15
-_LARGEST = 1e30  # products of a few such figures are still floating-point numbers
+LEAST, LARGEST = 1e-30, 1e30
+"""Of a number above 0: products and quotients of a few such are still floating-point numbers."""
 _LARGEST_AMOUNT = 1e12
 
 
@@ -75,7 +77,17 @@ def _reads(
 
 
 _WHOLE = {"type": "integer", "minimum": 1}
-_Positive = Field(gt=0, le=_LARGEST, allow_inf_nan=False)
+
+
+def _large_enough(value: float) -> float:
+    """A number above 0 by which others can be divided."""
+    if value < LEAST:
+        raise refusal(f"{shown(value)}: must be at least {LEAST:g}")
+    return value
+
+
+_LargeEnough = AfterValidator(_large_enough)
+_Positive = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False), _LargeEnough]
 Whole = Annotated[
     int,
     Field(ge=1, le=_LARGEST_COUNT),
@@ -89,33 +101,32 @@ Some = Annotated[
     number_schema("count", {"type": "integer", "minimum": 0}),
 ]
 Count = Annotated[
-    float, _Positive, _reads(parse_count, "number"), number_schema("count", POSITIVE, "4Mi", 3e6)
+    _Positive, _reads(parse_count, "number"), number_schema("count", POSITIVE, "4Mi", 3e6)
 ]
 Bytes = Annotated[
-    float, _Positive, _reads(parse_bytes, "memory"), number_schema("bytes", POSITIVE, "80GB", 72e9)
+    _Positive, _reads(parse_bytes, "memory"), number_schema("bytes", POSITIVE, "80GB", 72e9)
 ]
 BytesPerSecond = Annotated[
-    float,
     _Positive,
     _reads(parse_bytes_per_s, "bandwidth"),
     number_schema("bandwidth", POSITIVE, "200GB/s", 2e11),
 ]
 Watts = Annotated[
-    float, _Positive, _reads(parse_watts, "power"), number_schema("watts", POSITIVE, "10MW", 1e7)
+    _Positive, _reads(parse_watts, "power"), number_schema("watts", POSITIVE, "10MW", 1e7)
 ]
 SquareMillimetres = Annotated[
-    float, _Positive, _reads(parse_mm2, "area"), number_schema("area", POSITIVE, "5000mm2", 6.7e6)
+    _Positive, _reads(parse_mm2, "area"), number_schema("area", POSITIVE, "5000mm2", 6.7e6)
 ]
 Seconds = Annotated[
-    float, _Positive, _reads(parse_seconds, "time"), number_schema("seconds", POSITIVE, "2s", 0.5)
+    _Positive, _reads(parse_seconds, "time"), number_schema("seconds", POSITIVE, "2s", 0.5)
 ]
 MOST_MARGIN = 1.0  # what a chip has
 Joules = Annotated[
-    float, _Positive, _reads(parse_joules, "energy"), number_schema("joules", POSITIVE, "20GWh")
+    _Positive, _reads(parse_joules, "energy"), number_schema("joules", POSITIVE, "20GWh")
 ]
 Money = Annotated[
-    float, Field(gt=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), _reads(parse_count, "money"),
-    number_schema("count", POSITIVE, "5M", 5e6),
+    float, Field(gt=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), _LargeEnough,
+    _reads(parse_count, "money"), number_schema("count", POSITIVE, "5M", 5e6),
 ]  # fmt: skip
 Margin = Annotated[
     float,
@@ -313,13 +324,13 @@ def _within(value: Any) -> Any:
         seconds, chance = plain(value), None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise refusal(f"{shown(value)} is no deadline; write 60d, 60d@90% or seconds")
-    if not 0 < seconds <= _LARGEST:
-        raise refusal(f"{shown(value)} is no deadline; allowed: above 0 and up to {_LARGEST:g} s")
+    if not LEAST <= seconds <= LARGEST:
+        raise refusal(f"{shown(value)} is no deadline; allowed: {LEAST:g} s to {LARGEST:g} s")
     return float(seconds) if chance is None else str(value).strip()
 
 
 Within = Annotated[
-    Annotated[float, _Positive] | str,
+    _Positive | str,
     BeforeValidator(_within),
     WithJsonSchema(
         {"anyOf": [POSITIVE, {"type": "string"}], "examples": ["60d", "60d@90%", 5184000]}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from planner.base.errors import InputError
+from planner.base.libraries import library
 from planner.base.messages import not_one_of
 
 
@@ -22,10 +22,6 @@ def dataframe(tables: Mapping[str, Sequence[Mapping[str, Any]]], name: str) -> A
     """
     if name not in tables:
         raise InputError(f"of: {not_one_of(name, tables)}")
-    try:
-        pandas = import_module("pandas")
-    except ImportError as error:
-        raise InputError(
-            "pandas is not installed: pip install 'parallelism-planner[dataframe]'"
-        ) from error
+    lacking = "pandas is not installed: pip install 'parallelism-planner[dataframe]'"
+    pandas = library("pandas", lacking)
     return pandas.json_normalize([dict(row) for row in tables[name]])

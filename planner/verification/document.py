@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, FailFast, FiniteFloat, PositiveInt, ValidationError
 
+from planner.assumptions.file_kinds import with_command
 from planner.base.errors import InputError
-from planner.base.messages import mistakes
+from planner.base.messages import mistakes, shown
 from strict_yaml.limits import HINT, raised
 
 LARGEST_BYTES = 256 * 2**20
@@ -176,11 +177,14 @@ def parsed(content: str | bytes, name: str) -> tuple[dict[str, Any], Certificate
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: is no certificate: it is not JSON") from error
-    if not isinstance(found, dict) or "certificate" not in found:
-        raise InputError(f"{name}: is no certificate: it has no field 'certificate'")
-    if found["certificate"] != FORMAT:
+    fields = found if isinstance(found, dict) else {}
+    stated = fields.get("certificate")
+    if not isinstance(stated, int):
+        none = "is no certificate: it has no field 'certificate' with a number"
+        raise InputError(f"{name}: {with_command(fields, 'a certificate', 'certificate') or none}")
+    if stated != FORMAT:
         raise InputError(
-            f"{name}: is a certificate of format {found['certificate']!r}; this version of "
+            f"{name}: is a certificate of format {shown(stated)}; this version of "
             f"planner reads format {FORMAT}"
         )
     try:

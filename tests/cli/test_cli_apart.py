@@ -42,6 +42,10 @@ INPUTS: Mapping[str, bytes] = {
     "rows.csv": b"id,source\na,b\n",
     "gaps.txt": b"3.2h\n5h\n",
     "log.txt": b"nothing\n",
+    "run.sh": b"source ./env.sh\ntorchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py $ARGS "
+    b"--bf16 --use-distributed-optimizer --micro-batch-size 1 --global-batch-size 128\n",
+    "env.sh": b'ARGS="--num-layers 40 --hidden-size 5120 --num-attention-heads 40 "'
+    b"'--seq-length 2048'\n",
     "gemm.csv": b"m,n,k,dtype,tflops\n4096,4096,4096,bf16,640\n",
 }
 JOB = ("--model", "model.yaml", "--hardware", "cluster.yaml", "--assumptions", "assumed.yaml")
@@ -79,6 +83,7 @@ COMMANDS = (
         "-o": ".yaml", "--trace": ".json", **PICTURE,
     }, ("cluster.yaml",)),
     Writes("evaluate", ("plan.yaml", "--hardware", "cluster.yaml"), {"-o": ".yaml"}),
+    Writes("evaluate", ("--from", "auto", "run.sh"), {"-o": ".yaml"}, ("env.sh",)),
     Writes("evaluate", ("plan.yaml", "--clocks", "per-operation"), {"--frequencies": ".py"}),
     Writes("explain", ("plan.yaml", "--hardware", "cluster.yaml"),
            {"--trace": ".json", **PICTURE}),

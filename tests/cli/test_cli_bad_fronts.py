@@ -106,6 +106,28 @@ def test_all_that_a_row_lacks_is_said_at_once(table: Any) -> None:
         f"{path}: row 2: mesh.dp: is missing", f"{path}: row 2: sharding: is missing",
     ]  # fmt: skip
 
+    path = table(**{"mesh.dp": "", "sharding": "", "split": "", "clock": "", "micro_batch": ""})
+    lines = refused("evaluate", path, "--row", 2)
+    assert lines == [
+        f"{path}: row 2: mesh.dp: is missing", f"{path}: row 2: micro_batch: is missing",
+        f"{path}: row 2: sharding: is missing", "and 2 more mistakes",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_lines_of_a_front_end_as_any_program_ends_them(end: str, table: Any) -> None:
+    path = table()
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8", newline=end)
+    assert planner("evaluate", path, "--row", 2, "--quiet").code == 0
+
+
+def test_faults_of_a_csv_file_are_said_in_our_words(table: Any) -> None:
+    path = table()
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text + "x" * 140_000, encoding="utf-8")
+    (line,) = refused("evaluate", path, "--row", 1)
+    assert line == f"{path}: not a CSV file (a cell has more than 131,072 characters)"
+
 
 def test_chips_that_contradict_the_mesh_of_a_row(table: Any, document: Any) -> None:
     words = "row 2: chips: 7 contradicts the mesh of the plan, which uses 8"

@@ -6,6 +6,7 @@ from typing import Any
 
 from support.cases import each
 
+import planner as package
 from cli.answers import SMALL
 from cli.command import planner, refused, solve
 from cli.jobs import JOBS
@@ -84,9 +85,53 @@ def test_a_csv_that_is_not_a_whole_front(tmp_path: Path) -> None:
     assert lines == [
         f"row: {table} holds plans 1 to {rows}, choose one; {rows + 1} is not one of them"
     ]
+    (line,) = refused("evaluate", table)
+    assert line == f"row: {table} holds plans 1 to {rows}, choose one, such as {table}:1"
     for lost in (2, 3, 200):
         table.write_text(whole[:-lost], encoding="utf-8")
         assert f"{table}: row {rows}: is cut off" in refused("evaluate", table, "--row", 1)[0]
     for text in ("", "a,b\n1,2\n", whole.splitlines()[0], "mesh,mesh.tp,x\n1,2,3\n", '"\0",'):
         table.write_text(text, encoding="utf-8")
         assert len(refused("evaluate", table, "--row", 1)) == 1
+
+
+COMMANDS = (
+    ("evaluate",), ("explain",), ("export", "--to", "megatron"), ("export", "--chakra", "traces"),
+    ("check", "--log", "train.log"),
+)  # fmt: skip
+"""Commands that take a plan and --row."""
+
+
+def test_every_command_that_takes_a_plan_takes_a_row_by_its_name(tmp_path: Path) -> None:
+    """`front.json:2` is `front.json --row 2`, in Python too; what goes on from it says it again."""
+    front = tmp_path / "front.json"
+    answer = solve(*SMALL, "--pareto", front)
+    named = f"{front}:2"
+    for words in (("evaluate", "--quiet"), ("export", "--to", "megatron", "--allow-lossy")):
+        by_name, by_flag = planner(*words, named), planner(*words, front, "--row", 2)
+        assert by_name.code == 0, by_name.err
+        assert by_name == by_flag
+    line = f"row: {named} names row 2 already; leave one out"
+    for words in (*COMMANDS, ("ridgeline", "--plan"), ("evaluate", "--from", "auto")):
+        assert refused(*words, named, "--row", 2) == [line]
+    for words in (*COMMANDS, ("ridgeline", "--plan"), ("measure", "--framework", "megatron")):
+        (line,) = refused(*words, f"{front}:99")
+        assert line.endswith("choose one; 99 is not one of them")
+    point = answer["front"]["plans"][1]["step_time_s"]
+    assert package.evaluate(named).result.step_time_s == point
+    odd = tmp_path / "front:2"
+    odd.write_bytes(front.read_bytes())
+    assert planner("evaluate", odd, "--row", 1).code == 0, "a file that is there is that file"
+
+
+def test_a_run_that_exists_may_be_a_row(tmp_path: Path) -> None:
+    front = tmp_path / "front.json"
+    found = solve(*SMALL, "--pareto", front)["front"]["plans"]
+    again = solve(*SMALL, "--resume-from", f"{front}:1")
+    assert again["best"]["mesh"] == found[0]["mesh"]
+    assert any("the checkpoint" in one for one in again["notes"]["caveats"])
+    assert refused("solve", *SMALL, "--resume-from", front) == [
+        f"row: {front} holds plans 1 to {len(found)}, choose one, such as {front}:1"
+    ]
+    down = ("solve", "--down", "1chip", "--resume-from", f"{front}:1")
+    assert "no such file" not in planner(*down).err

@@ -230,3 +230,21 @@ def test_a_report_has_the_picture_of_its_run(plan: Path, tmp_path: Path) -> None
     assert "One simulated day, an hour a line" in page
     assert "goodput" not in sections("--hardware", "tpu-v5p", "--framework", "jax"), "unknown"
     assert "goodput" not in sections("--mtbf", "3h", "--on-failure", "shrink")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", [
+    "train-tokens", "deadline", "max-run-energy", "budget", "mtbf", "chip-hours-per-failure",
+    "checkpoint-store", "detection", "restart", "repair", "max-step-time", "max-power",
+])  # fmt: skip
+def test_numbers_of_runs_are_large_enough_to_be_divided_by(name: str) -> None:
+    job = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--axes", "dp",
+           "--no-clocks", "--quiet")  # fmt: skip
+    run = () if name == "train-tokens" else ("--train-tokens", "1e9")
+    (line,) = refused("solve", *job, *run, f"--{name}", "1e-300")
+    assert line.startswith(f"{name}: ")
+    assert "1e-30" in line.removeprefix(f"{name}: 1e-300")
+    free = ("--price-per-chip-hour", "0", "--electricity-price", "0")
+    done = planner("solve", *job, *run, f"--{name}", "1e-30", *free)
+    assert done.code in (0, 3), done
+    assert done.err == ""

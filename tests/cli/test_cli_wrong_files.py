@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,14 @@ COPIED = {
 }
 WORDS = {
     "plan.yaml": "a plan", "front.json": "a front", "answer.json": "a front",
+    "cert.json": "a certificate",
     "evaluated.json": "the answer of planner evaluate", "job.yaml": "a job file",
     "assumed.yaml": "a file of assumptions", "model.yaml": "a model", "cluster.yaml": "a cluster",
     "chip.yaml": "a chip", "constants.yaml": "a table of constants",
 }  # fmt: skip
 TAKEN = {
     "a job file": "planner solve takes it", "a plan": "planner evaluate takes it",
-    "a front": "planner evaluate takes it, with --row",
+    "a front": "planner evaluate takes it, with --row", "a certificate": "planner verify takes it",
     "the answer of planner evaluate": "planner report takes it",
 }  # fmt: skip
 LONG = "9" * 5001
@@ -39,7 +41,8 @@ TOO_LONG = "a number of 5,001 digits is too long; at most 640 are read"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One file of every kind."""
     path = tmp_path_factory.mktemp("kinds")
-    answer = solve(*SMALL, "-o", path / "plan.yaml", "--pareto", path / "front.json")
+    files = ("--pareto", path / "front.json", "--certificate", path / "cert.json")
+    answer = solve(*SMALL, "-o", path / "plan.yaml", *files)
     (path / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
     evaluated = planner("evaluate", path / "plan.yaml", "--json").out
     (path / "evaluated.json").write_text(evaluated, encoding="utf-8")
@@ -67,6 +70,15 @@ def test_a_file_of_another_kind_is_one_line(folder: Path, file: str) -> None:
         assert refused("solve", *SMALL, "--assumptions", path) == [line]
 
 
+def test_an_archive_with_a_certificate_is_for_one_command(tmp_path: Path) -> None:
+    path = tmp_path / "proof.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("proof.json", "{}")
+    line = f"{path}: is a ZIP archive; one with a certificate planner verify takes"
+    for words in (("evaluate",), ("explain",), ("export", "--to", "megatron"), ("solve",)):
+        assert refused(*words, path) == [line]
+
+
 @each("file", WORDS)
 def test_a_file_that_a_command_does_not_take(folder: Path, file: str) -> None:
     path, words = folder / file, WORDS[file]
@@ -75,7 +87,15 @@ def test_a_file_that_a_command_does_not_take(folder: Path, file: str) -> None:
         line = f"{path}: is {words}, not a job file{command}"
         assert refused("solve", path, "--chips", 8) == [line]
     if words not in ("a plan", "a front"):
-        assert refused("evaluate", path) == [f"{path}: is {words}, not a plan{command}"]
+        line = f"{path}: is {words}, not a plan{command}"
+        for row in ((), ("--row", 1)):
+            assert refused("evaluate", path, *row) == [line]
+            assert refused("export", path, "--to", "megatron", *row) == [line]
+        assert refused("explain", path) == [line]
+        assert refused("compare", path, folder / "plan.yaml") == [line]
+        assert refused("check", path, "--log", folder / "plan.yaml") == [line]
+    if words != "a certificate" and path.suffix == ".json":
+        assert refused("verify", path) == [f"{path}: is {words}, not a certificate{command}"]
 
 
 def test_a_record_of_a_job_file_that_is_of_another_kind(folder: Path) -> None:

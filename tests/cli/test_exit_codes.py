@@ -73,6 +73,7 @@ def test_each_end_of_a_search_has_its_code(command: tuple[str, ...], code: ExitC
 
 def test_a_failed_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planner.answers.installation._CHECKS", {"fails": lambda: "as it should"})
+    monkeypatch.setattr("planner.answers.installation._broken", lambda names: {})
     outcome = planner("doctor")
     assert (outcome.code, outcome.err) == (ExitCode.CHECK_FAILED, "error: fails: as it should\n")
 
@@ -267,6 +268,7 @@ def test_all_that_is_said_is_objects(monkeypatch: pytest.MonkeyPatch) -> None:
         return "as it should"
 
     monkeypatch.setattr("planner.answers.installation._CHECKS", {"fails": check})
+    monkeypatch.setattr("planner.answers.installation._broken", lambda names: {})
     outcome = planner("doctor", "--log-json")
     assert outcome.code == ExitCode.CHECK_FAILED
     said = [(one["event"], one.get("message", "")) for one in as_objects(outcome.err)]

@@ -105,6 +105,28 @@ def test_a_size_that_is_none(size: str, words: str) -> None:
     assert refused("models", "show", "gpt3-125m", "--largest-file", size) == [words]
 
 
+def test_a_size_of_the_environment_is_named_as_it_was_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(VARIABLE, "abc")
+    words = "'abc' is not a number with a unit; write it like 80GB or 74.5GiB"
+    assert refused("models", "list") == [f"{VARIABLE}: {words}"]
+    assert refused("models", "list", "--largest-file", "abc") == [f"largest-file: {words}"]
+
+
+@each(("first", "second"), [
+    (("--largest-file", "1MB"), ("--largest-file", "2MB")),
+    (("--largest-file=1MB",), ("--largest-file=1MB",)),
+    (("--log-level", "info"), ("--log-level=debug",)),
+])  # fmt: skip
+def test_options_of_every_command_are_given_once(
+    first: tuple[str, ...], second: tuple[str, ...]
+) -> None:
+    name, command = first[0].lstrip("-").partition("=")[0], ("models", "list")
+    for words in ((*first, *second, *command), (*first, *command, *second)):
+        assert refused(*words) == [f"{name}: is given twice; give one value"]
+
+
 def test_the_environment_says_it_too(tmp_path: Path) -> None:
     """To processes that another one starts, and to programs in Python."""
     path = tmp_path / "m.yaml"

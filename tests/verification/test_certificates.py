@@ -184,6 +184,8 @@ def test_commands_write_and_check_a_certificate(tmp_path: Path) -> None:
         ("{", "not JSON"),
         ("[1]", "no field 'certificate'"),
         ("{}", "no field 'certificate'"),
+        ('{"certificate": {"status": 2}, "x": 1}', "is a front, not a certificate"),
+        ('{"certificate": "a"}', "is a front, not a certificate"),
         ('{"certificate": 2}', "format 2"),
         ('{"certificate": 1}', "question: is missing"),
         ("[" * 100_000, "more than 9,333 lists and objects"),

@@ -15,7 +15,7 @@ from importlib import resources
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from planner.base.errors import InputError
+from planner.base.libraries import library
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
@@ -41,12 +41,10 @@ def messages() -> SimpleNamespace:
     Raises:
         InputError: protobuf is not installed.
     """
-    try:
-        from google.protobuf import descriptor_pool, message_factory  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise InputError(
-            "chakra: needs the package protobuf; pip install 'parallelism-planner[chakra]'"
-        ) from error
+    lacking = "chakra: needs the package protobuf; pip install 'parallelism-planner[chakra]'"
+    library("google.protobuf", lacking)
+    from google.protobuf import descriptor_pool, message_factory  # noqa: PLC0415  (an extra)
+
     file = file_of(schema_text())
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)

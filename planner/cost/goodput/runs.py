@@ -23,6 +23,8 @@ kernels add, and of the wall time; money grows with both.
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -336,12 +338,19 @@ def money_of_chips(
     price_per_chip_s: float, chips: FloatArray | float, time_s: FloatArray | float
 ) -> FloatArray:
     """Money of chips that a run has for so long."""
-    return np.asarray(price_per_chip_s * chips * time_s)
+    return _priced(price_per_chip_s, chips, time_s)
 
 
 def money_of_energy(price_per_j: float, facility_j: FloatArray | float) -> FloatArray:
     """Money of the electricity of a run."""
-    return np.asarray(price_per_j * facility_j)
+    return _priced(price_per_j, facility_j)
+
+
+def _priced(price: float, *amounts: FloatArray | float) -> FloatArray:
+    """Money; what is free costs nothing, also of a run that never ends."""
+    if price == 0.0:
+        return np.zeros(np.broadcast_shapes(*map(np.shape, amounts)))
+    return np.asarray(functools.reduce(operator.mul, amounts, price))
 
 
 def _money(model: CostModel, kept: Kept, time_s: FloatArray, energy_j: FloatArray) -> FloatArray:

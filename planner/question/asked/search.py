@@ -123,8 +123,9 @@ SEARCH_FIELDS = (
     Asked(
         name="resume_from",
         help=(
-            "A run that exists: its plan file, its launch, or its mesh such as tp=4,pp=2,dp=8. "
-            "Only plans that the framework can load its checkpoint into"
+            "A run that exists: its plan file, a row of a front such as front.json:2, its launch, "
+            "or its mesh such as tp=4,pp=2,dp=8. Only plans that the framework can load its "
+            "checkpoint into"
         ),
         panel=SEARCH,
         kind="text",

@@ -208,8 +208,8 @@ class CommonFields(FeasibleFields, total=False):
     """Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of the axes
     along the physical axes of a torus). Default: framework."""
     resume_from: str | None
-    """A run that exists: its plan file, its launch, or its mesh such as tp=4,pp=2,dp=8. Only plans
-    that the framework can load its checkpoint into."""
+    """A run that exists: its plan file, a row of a front such as front.json:2, its launch, or its
+    mesh such as tp=4,pp=2,dp=8. Only plans that the framework can load its checkpoint into."""
     checkpoint: str | None
     """Form of the checkpoint of resume_from: torch_dist, torch_dist-reshardable, torch,
     fsdp_dtensor, dcp, zero, universal, sharded, full, whole, orbax or nanotron. Default: the usual

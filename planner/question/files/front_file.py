@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.files import read_text, read_yaml_text
+from planner.base.files import is_file, read_bytes, read_text, read_yaml_text
 from planner.base.flat import csv_records
-from planner.base.messages import shown
+from planner.base.messages import MOST_UNKNOWN, first_lines, shown
+from planner.base.numerals import is_digits
 from planner.plan import AXES
 from planner.plan.ranks import regrouped
 from planner.question.files.result_layout import front_of, version_of_plans
@@ -25,6 +26,27 @@ _LISTS = (
 _PARTS = {"mesh": (*AXES, "ep"), "placement": ("order",)}
 _HEADINGS = ("mesh.dp", "placement.order", "job.model", "schema_version")  # are in every front
 
+_DIGITS = 15
+_ARCHIVE = b"PK\x03\x04"
+
+
+def file_and_row(source: str | Path, row: int | None = None) -> tuple[Path, int | None]:
+    """`front.json:2` as file and row; anything else is a file.
+
+    Args:
+        source: What is named where a plan is asked for.
+        row: That is asked for beside it.
+
+    Raises:
+        InputError: A row is asked for in both ways.
+    """
+    name, colon, digits = str(source).rpartition(":")
+    if not (colon and name and is_digits(digits)) or is_file(Path(source)):
+        return Path(source), row
+    if row is not None:
+        raise InputError(f"row: {source} names row {digits[:_DIGITS]} already; leave one out")
+    return Path(name), int(digits[:_DIGITS])
+
 
 def read_content(path: Path, content: bytes | None = None) -> tuple[dict[str, Any], YamlText]:
     """The mapping in a file, and its text; of a CSV file the front in it, as JSON holds it.
@@ -36,12 +58,15 @@ def read_content(path: Path, content: bytes | None = None) -> tuple[dict[str, An
     Raises:
         InputError: The file cannot be read.
     """
+    content = read_bytes(path) if content is None else content
+    if content.startswith(_ARCHIVE):
+        raise InputError(f"{path}: is a ZIP archive; one with a certificate planner verify takes")
     if path.suffix.lower() == ".csv":
         return _front_of_csv(path, content), YamlText(str(path))
     return read_yaml_text(path, content)
 
 
-def _front_of_csv(path: Path, content: bytes | None) -> dict[str, Any]:
+def _front_of_csv(path: Path, content: bytes) -> dict[str, Any]:
     """The plans of a front in a CSV file; arguments of `read_content`.
 
     Raises:
@@ -73,7 +98,8 @@ def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, 
         raise InputError(f"{path}: the front holds no plan")
     if row is None or not 1 <= row <= len(front):
         asked = "" if row is None else f"; {shown(row)} is not one of them"
-        raise InputError(f"row: {path} holds plans 1 to {len(front)}, choose one{asked}")
+        example = f", such as {path}:1" if row is None else ""
+        raise InputError(f"row: {path} holds plans 1 to {len(front)}, choose one{example}{asked}")
     point = front[row - 1]
     if not isinstance(point, dict):
         raise InputError(f"{path}: row {row}: {shown(point)} is not a plan as solve writes it")
@@ -96,12 +122,13 @@ def plan_file_of(
         of_job: Fields of the job that solve always writes.
 
     Raises:
-        InputError: A field has no value; one line for each.
+        InputError: A field has no value; one line for each of the first.
     """
     job = point["job"] if isinstance(point["job"], dict) else {}
     lost = [*_lost(point, names), *(f"job.{name}" for name in of_job if job.get(name) is None)]
     if lost:
-        raise InputError("\n".join(f"{where}: {name}: is missing" for name in lost))
+        lines = [f"{where}: {name}: is missing" for name in lost]
+        raise InputError("\n".join(first_lines(lines, MOST_UNKNOWN)))
     plan = {name: point[name] for name in names if name in point}
     order = point["placement"]["order"]
     words = isinstance(order, list) and all(isinstance(word, str) for word in order)

@@ -23,7 +23,7 @@ from planner.base.messages import Origin, mistakes, shown
 from planner.plan import AXES, Plan, complete_order
 from planner.plan.ranks import as_layout, check_layout
 from planner.question.chips_of_plan import changed, check_chips, check_request_chips
-from planner.question.files.front_file import plan_file_of, point_of, read_content
+from planner.question.files.front_file import file_and_row, plan_file_of, point_of, read_content
 from planner.question.files.plan_models import (
     MeshModel,
     PlanFile,
@@ -91,7 +91,8 @@ def read_plan_file(
     """The job and the plan in a file.
 
     Args:
-        path: A plan file, or a front as `solve --pareto` writes it to front.json or front.csv.
+        path: A plan file, or a front as `solve --pareto` writes it to front.json or front.csv, of
+            which `front.json:2` is a row.
         changes: Fields of the job that replace those of the file; what followed from a replaced
             field goes with it.
         flags: Whether the changes are flags of the command line.
@@ -101,6 +102,7 @@ def read_plan_file(
     Raises:
         InputError: One line per mistake, with its path in the file.
     """
+    path, row = file_and_row(path, row)
     data, text = read_content(path, content)
     check_given_version(data, Origin(file=str(path), content=text.content))
     if mistaken := with_command(data, "a plan", "plan", "front"):

@@ -27,6 +27,7 @@ from planner.plan.choices import says_something
 from planner.plan.layout_text import parse_layout
 from planner.plan.plan import NAMED
 from planner.question.checks import problems_of
+from planner.question.files.front_file import file_and_row
 from planner.question.files.plan_file import PlanRead, read_plan_file
 from planner.question.launch.read import read_launch, text_of
 from planner.question.request import Request
@@ -99,12 +100,12 @@ def of_plan_file(fields: Mapping[str, Any]) -> tuple[Request, Origin] | None:
     text = fields.get("resume_from")
     if not isinstance(text, str) or _is_text(text):
         return None
-    path = Path(text)
-    if path.suffix.lower() not in _PLANS[:2] or not _names_a_plan(path):
+    path, row = file_and_row(text)
+    if not _may_hold_a_job(path, row) or not _names_a_plan(path):
         return None
-    if "model" in fields and fields["model"] != read_plan_file(path).request.model:
+    if "model" in fields and fields["model"] != read_plan_file(path, row=row).request.model:
         return None
-    found = read_plan_file(path, fields, flags=True)
+    found = read_plan_file(path, fields, flags=True, row=row)
     dropped = {name: None for name in OF_THE_WHOLE if name not in fields}
     return found.request.model_copy(update=dropped), found.origin
 
@@ -198,11 +199,11 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
         raise InputError(
             "resume-from: is empty; give a plan file, a launch or a mesh, e.g. tp=4,pp=2,dp=8"
         )
-    path = Path(text)
+    path, row = file_and_row(text)
     if _is_text(text):
         return _with_split(_of_text(text, request, resolved), resolved, given="split" in text)
     if path.suffix.lower() in _PLANS and _names_a_plan(path):
-        return _of_same_weights(read_plan_file(path), request, resolved, text).plan
+        return _of_same_weights(read_plan_file(path, row=row), request, resolved, text).plan
     job = {"hardware": request.hardware, "model": request.model}
     return read_launch(_source(resolved, path, text), path, job).plan
 
@@ -315,6 +316,11 @@ def _with_split(plan: Plan, resolved: Resolved, *, given: bool) -> Plan:
         if stage_layers(model, plan.pp, plan.interleave, SPLITS.index(name)) is not None
     )
     return replace(plan, split=next(dealt, plan.split))
+
+
+def _may_hold_a_job(path: Path, row: int | None) -> bool:
+    """Whether a file is a plan file by its name, or a row of a front is asked for."""
+    return path.suffix.lower() in (_PLANS[:2] if row is None else _PLANS)
 
 
 def _names_a_plan(path: Path) -> bool:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from importlib.resources import as_file, files
 from typing import Any
 
-from planner.base.errors import InputError
+from planner.base.libraries import library
 from planner.report.drawing.chart import Picture
 from planner.report.drawing.svg import picture_svg
 
@@ -24,14 +24,11 @@ def load_resvg(flag: str = "plot") -> Any:
     Raises:
         InputError: It is not installed.
     """
-    try:
-        import resvg_py  # noqa: PLC0415  (an extra, and only for PNG)
-    except ImportError as error:
-        raise InputError(
-            f"{flag}: resvg-py is not installed; install it with: "
-            "pip install 'parallelism-planner[viz]'; .svg and .html need nothing more"
-        ) from error
-    return resvg_py
+    return library(
+        "resvg_py",
+        f"{flag}: resvg-py is not installed; install it with: "
+        "pip install 'parallelism-planner[viz]'; .svg and .html need nothing more",
+    )
 
 
 def picture_png(picture: Picture) -> bytes:

@@ -117,7 +117,8 @@ def _hopeful(space: UniformSpace, nodes: Nodes) -> IntArray:
     if limits.power_w is not None:
         waiting_w = by_count(chips, lambda count: count * standing_w(model, count))
         ok &= waiting_w * (1 - 1e-9) <= limits.it_w(model, chips.astype(np.float64))
-        rank = soonest if energies is None else (energies / times).min(axis=1)
+        with np.errstate(invalid="ignore"):  # of no plan, or of a run that never ends: the last
+            rank = soonest if energies is None else (energies / times).min(axis=1)
     order = np.argsort(rank, kind="stable")
     return order[ok[order]]
 

@@ -28,6 +28,7 @@ from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.goodput.spares import CHANCE
 from planner.evidence.goodput.gaps import read_gaps
 from planner.question.asked import UPKEEP_ALONE
+from planner.question.fields import LARGEST, LEAST
 from planner.question.request import Request, request_from
 from planner.question.run.upkeep import PEER_MEMORY, rate_problems
 
@@ -215,9 +216,14 @@ def _positive(
 ) -> Callable[[Any], float]:
     def read(given: Any) -> float:
         value = parse(str(given), name)
-        if not (value > 0.0 or (zero and value == 0.0)) or value > 1e30:
+        if zero and value == 0.0:
+            return value
+        if not value > 0.0:
             least = "at least 0" if zero else "greater than 0"
             raise InputError(f"{name}: {shown(given)}: must be {least}, and finite")
+        if not LEAST <= value <= LARGEST:
+            limit = f"least {LEAST:g}" if value < LEAST else f"most {LARGEST:g}"
+            raise InputError(f"{name}: {shown(given)}: must be at {limit}")
         return value
 
     return read

@@ -12,6 +12,7 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.files import being_written, check_writable
+from planner.base.libraries import library
 from planner.base.messages import did_you_mean, one_line
 
 _CHUNK = 5000
@@ -68,12 +69,8 @@ def _arrow() -> Any:
     Raises:
         InputError: It is not installed.
     """
-    try:
-        return import_module("pyarrow")
-    except ImportError as error:
-        raise InputError(
-            "output: Parquet and Arrow need pyarrow: pip install 'parallelism-planner[sweep]'"
-        ) from error
+    lacking = "output: Parquet and Arrow need pyarrow: pip install 'parallelism-planner[sweep]'"
+    return library("pyarrow", lacking)
 
 
 def _write_arrow(path: Path, ending: str, names: Sequence[str], rows: Rows) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cli.command import planner, refused
+from support.cases import each
 
 from planner import InputError, goodput
 
@@ -186,3 +187,35 @@ def test_gaps_of_a_file_are_a_rate_of_their_own(tmp_path: Path) -> None:
         "failure-site: the gaps of simulate say how often the job fails; leave one of the two out",
         "simulate: gaps of a file are those of one job; give one number of chips",
     ]
+
+
+NUMBERS = ("mtbf", "chip-hours-per-failure", "checkpoint-store", "detection", "restart", "repair",
+           "stall", "checkpoint-bytes", "step-time")  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@each("name", NUMBERS)
+def test_a_number_is_large_and_small_enough_to_be_divided_by(name: str) -> None:
+    """Beyond that one line says the limit; up to it no warning comes of Python."""
+    beside = {"chips": "16384", "stall": "5s"}
+    if name == "checkpoint-store":
+        beside["checkpoint-bytes"] = "1TB"
+    for text, limit in (("1e-300", "least 1e-30"), ("1e300", "most 1e+30")):
+        (line,) = refused("goodput", *flags_of(beside | {name: text}))
+        assert line.replace("'", "").replace("1e300", "1e+300") == (
+            f"{name}: {float(text):g}: must be at {limit}"
+        )
+    assert (
+        "greater than 0" in refused("goodput", *flags_of(beside | {name: "-1"}))[0]
+        or name == "stall"
+    )
+    for text in ("1e-30", "1e30"):
+        for more in ({}, {"spares": "0", "restart": "1e30"}, {"spares": "1", "repair": "1e30"}):
+            done = planner("goodput", *flags_of(beside | more | {name: text}), "--json")
+            assert (done.code, done.err) == (0, "")
+            assert all(0.0 <= row["share"] <= 1.0 for row in done.document["rows"])
+
+
+def flags_of(asked: dict[str, str]) -> list[str]:
+    """Fields as flags."""
+    return [word for name, value in asked.items() for word in (f"--{name}", value)]

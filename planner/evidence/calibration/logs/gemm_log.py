@@ -21,6 +21,7 @@ from pathlib import Path
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_text
+from planner.base.flat import csv_fault
 from planner.base.messages import did_you_mean, one_line, shown
 from planner.base.numerals import number_of
 
@@ -86,7 +87,7 @@ def parse_gemm(text: str, label: str) -> tuple[GemmTime, ...]:
         try:
             found = _of_csv(lines, label, faults)
         except csv.Error as error:
-            raise InputError(f"{label}: not a CSV file ({error})") from error
+            raise InputError(f"{label}: {csv_fault(error)}") from error
     if faults:
         raise InputError("\n".join(faults))
     if not found:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from planner.base.errors import InputError
+from planner.base.libraries import library
 from planner.evidence.calibration.measurement.power import PowerMeter
 
 _WARM_S = 1.0  # a kernel runs so long before it counts: clocks and power settle
@@ -26,12 +27,10 @@ def open_device() -> TorchDevice:
     Raises:
         InputError: PyTorch or a GPU is missing.
     """
-    try:
-        torch = importlib.import_module("torch")
-    except ImportError as error:
-        raise InputError(
-            "measure: PyTorch is not installed; install it, or give logs with --gemm and --nccl"
-        ) from error
+    torch = library(
+        "torch",
+        "measure: PyTorch is not installed; install it, or give logs with --gemm and --nccl",
+    )
     if not torch.cuda.is_available():
         raise InputError(
             "measure: PyTorch finds no GPU here; run it on a machine that has one, or give logs "

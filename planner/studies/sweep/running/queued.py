@@ -6,7 +6,6 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
+from planner.base.libraries import library
 from planner.base.messages import Origin, mistakes, one_line
 from planner.studies.sweep.running.workers import CLOSE_S, CONNECT_S, Workers, imported
 
@@ -118,11 +118,9 @@ class QueuedWorkers(Workers):
         if self._cluster is None:
             module, name = _CLUSTERS[self.form.kind]
             package = module.partition(".")[0].replace("_", "-")
-            try:
-                make: Callable[..., Any] = getattr(import_module(module), name)
-            except ImportError as error:
-                said = f"{self.form.kind} needs {package}: pip install {package}"
-                raise InputError(f"cluster: {self.file}: {said}") from error
+            said = f"{self.form.kind} needs {package}: pip install {package}"
+            found = library(module, f"cluster: {self.file}: {said}")
+            make: Callable[..., Any] = getattr(found, name)
             try:
                 self._cluster = make(**_options(self.form), **self._jobs(make))
             except (TypeError, ValueError) as error:

@@ -8,11 +8,11 @@ import signal
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from multiprocessing import resource_tracker
 from typing import Any
 
 from planner.base.errors import InputError, UnfinishedError
+from planner.base.libraries import library
 from planner.base.messages import one_line, shown
 from planner.base.units import plural
 
@@ -44,10 +44,7 @@ def imported(name: str) -> Any:
     Raises:
         InputError: It is not installed.
     """
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise InputError(_MISSING) from error
+    return library(name, _MISSING)
 
 
 class Workers(ABC):
