@@ -224,7 +224,7 @@ def _kept() -> str | None:
     if json.loads(json.dumps(found["plan"])) != kept["plan"]:
         lines.insert(0, "another plan is best")
     changed = [
-        name for name in ("hardware_db", "models_db")
+        name for name in ("hardware_db", "models_db", "constants")
         if found["versions"].get(name) != kept["versions"].get(name)
     ]  # fmt: skip
     if lines and changed:
