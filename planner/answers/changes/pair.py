@@ -66,9 +66,9 @@ class Pair:
         """All that may have moved what plans cost, in words."""
         found = [BY_VERSION[name] for name in self.versions]
         if not found:
-            found = ["another cost model had this version number"]
+            found = ["another cost model of this version number"]
         if self.theirs.names_files:
-            found.append("a file that it names changed")
+            found.append("a file that it names")
         return " or ".join(found)
 
     @property

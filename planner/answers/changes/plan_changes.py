@@ -18,7 +18,6 @@ from planner.answers.changes.two_answers import Reason
 from planner.base.errors import InputError
 
 _LONGEST = 100  # characters of a value in a sentence
-_ALIKE = "both plans cost the same in both questions"
 _BY_QUESTION = "another plan is best under what was asked or assumed otherwise"
 
 
@@ -125,7 +124,7 @@ def _of_one(pair: Pair, there: Standing | None) -> tuple[str, str]:
             return "unknown", f"{words}; whether it is allowed cannot be told"
         return "search", f"{words}: {_ended(pair, pair.mine)}, and did not come to it"
     if not _better(pair.least, pair.recosted):
-        return "search", "both plans cost the same: which of them is named is of the search"
+        return "search", "both plans cost the same: which is named is of the search"
     return _of_versions(pair, "")
 
 
@@ -155,28 +154,32 @@ def _of_questions(pair: Pair, held: _Held) -> tuple[str, str]:
     ]
     if held.mine_there is None and (not found or held.theirs is None):
         return _of_either(pair)
-    if value is not None and there is not None and there.value is not None:
-        found = [_order(pair, there.value, value)]
-        if found == [_ALIKE]:
-            return "search", f"{_ALIKE}: which of them is named is of the search"
-    judge = f", by the versions of {mine}" if pair.is_of_two_versions else ""
-    return "question", f"{_BY_QUESTION}{judge}{': ' * bool(found)}{', and '.join(found)}"
+    if there is None and not (found or pair.mine.is_proved):
+        return _of_either(pair)
+    if value is not None and not found:
+        return _by_order(pair, there, value)
+    if there is not None and not there.refusal and not _better(pair.least, there.value or 0.0):
+        found.append(f"both cost the same in that of {mine}")
+    return "question", f"{_by_question(pair)}{': ' * bool(found)}{', and '.join(found)}"
 
 
-def _order(pair: Pair, theirs_there: float, mine_there: float) -> str:
-    """Which plan is the better one in which question, where both allow both."""
-    theirs, mine = pair.names
-    alike = [
-        math.isclose(*both, rel_tol=SAME)
-        for both in ((mine_there, pair.recosted), (theirs_there, pair.least))
-    ]
-    if all(alike):
-        return _ALIKE
-    best = [f"that of {theirs} is better in its question", f"that of {mine} in its own"]
-    for at, name in enumerate((theirs, mine)):
-        if alike[at]:
-            best[at] = f"both cost the same in that of {name}"
-    return ", ".join(best)
+def _by_question(pair: Pair) -> str:
+    """That what was asked otherwise makes another plan best, and by which versions."""
+    judge = f", by the versions of {pair.names[1]}" if pair.is_of_two_versions else ""
+    return _BY_QUESTION + judge
+
+
+def _by_order(pair: Pair, there: Standing | None, mine_there: float) -> tuple[str, str]:
+    """Cause and words where both questions allow both plans, as far as is known."""
+    (theirs, mine), same = pair.names, "both cost the same"
+    before = f"that of {theirs} is the better one" if _better(pair.recosted, mine_there) else same
+    now = "its own"
+    if there is not None and not _better(pair.least, there.value or 0.0):
+        now = same
+    if before == now:
+        return "search", f"{same} in both questions: which is named is of the search"
+    words = f"in the question of {theirs} {before}, in that of {mine} {now}"
+    return "question", f"{_by_question(pair)}: {words}"
 
 
 def _of_either(pair: Pair) -> tuple[str, str]:

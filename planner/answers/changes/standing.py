@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from frozen_records import dataclass
 from planner.answers.changes.answer_changes import Answer
 from planner.answers.evaluation import limits_of, options_of
 from planner.base.errors import InputError
 from planner.base.vocabulary import LAYOUTS
 from planner.explanation.steps.neighbors import judged
+from planner.frameworks.targets import Target
 from planner.plan import Plan
 from planner.question.facility import under_limit
 from planner.question.files.plan_file import PlanRead
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.request import Request
 from planner.question.resolved import Resolved, resolve
+from planner.search.limits import Limits
 from planner.verification.asked import fingerprints
 
 _FREEDOMS = ("layout", "placement")
@@ -79,27 +84,51 @@ def _of_one_form(one: Answer, other: Answer) -> bool:
 def _stands(answer: Answer, asked: Answer, read: PlanRead, request: Request) -> Standing | None:
     there = resolve(request)
     plan = under_limit(read.plan, there.cost.clock_limit)
-    if refusal := _of_other_chips(plan, there) or _of_other_form(plan, request):
+    if refusal := _of_other_chips(plan, there, asked) or _of_other_form(plan, request):
         return Standing(value=None, refusal=refusal)
     if plan.chips not in there.counts:
         return None
     free = request.layout in LAYOUTS and request.placement != "torus" and plan.layout is None
     if not (free or _of_one_form(answer, asked)):
         return None
-    model, options = there.cost.on(plan.chips), options_of(request, there.runners.targets)
-    (found,) = judged(model, [("", plan)], limits_of(request), options)
+    limits, targets = _kept(asked, there)
+    model = there.cost.on(plan.chips)
+    (found,) = judged(model, [("", plan)], limits, options_of(request, targets))
     if found.refusal or found.result is None:
         return Standing(value=None, refusal=found.refusal.words if found.refusal else "")
     return Standing(value=asked.file.minimized.value_of(found.result.costs))
 
 
-def _of_other_chips(plan: Plan, there: Resolved) -> str:
-    """Why a plan has too many or too few chips for a question; empty where it has not."""
+def _kept(asked: Answer, there: Resolved) -> tuple[Limits, tuple[Target, ...]]:
+    """Limits and targets of a question: of those that were assumed what its own plan keeps to.
+
+    A search lets go of them where no plan keeps to them.
+    """
+    limits, targets = limits_of(there.request), there.runners.targets
+    risk = _of_best(asked, "out_of_memory_probability", math.inf)
+    if there.request.max_oom_risk is None and risk > (limits.oom_risk or 0.0):
+        limits = replace(limits, oom_risk=None)
+    runs = {target.name for target in targets} & set(asked.file.notes.runs_in)
+    return limits, () if there.runners.assumed and not runs else targets
+
+
+def _of_best(answer: Answer, name: str, absent: float) -> float:
+    """A figure of the best plan of an answer."""
+    figure = (answer.file.best or {}).get(name)
+    return figure if isinstance(figure, int | float) else absent
+
+
+def _of_other_chips(plan: Plan, there: Resolved, asked: Answer) -> str:
+    """Why a plan has too many or too few chips for a question; empty where it has not.
+
+    Fewer are taken only where no plan is on all of them.
+    """
     most, fewest = there.chips, min(there.counts)
     if plan.chips > most:
-        return f"it takes {plan.chips:,} chips, there are {most:,}"
-    if plan.chips < fewest and not there.takes_fewer:
-        return f"it takes {plan.chips:,} chips, {fewest:,} at least were asked for"
+        return f"it takes {_chips(plan.chips)}, there are {most:,}"
+    on_all = not there.takes_fewer or _of_best(asked, "chips", 0) >= fewest
+    if plan.chips < fewest and on_all:
+        return f"it takes {_chips(plan.chips)}, {fewest:,} at least were asked for"
     return ""
 
 
@@ -108,3 +137,7 @@ def _of_other_form(plan: Plan, request: Request) -> str:
     if plan.stages is not None and request.layout == LAYOUTS[0]:
         return f"its stages differ, and layout {LAYOUTS[0]} was asked for"
     return ""
+
+
+def _chips(count: int) -> str:
+    return f"{count:,} chip{'s' * (count != 1)}"

@@ -88,29 +88,50 @@ def _reasons(
         for one in changes
         if one.group in OF_QUESTION
     ]
-    ends = {"old": old, "new": new}
     try:
-        costed = {name: one.costed() for name, one in ends.items()}
+        costed = (old.costed(), new.costed())
     except InputError as error:
-        line = first_lines(str(error).split("\n"), 1)[0]
-        words = f"this installation cannot cost both plans ({line})"
-        return [*found, Reason(cause="unknown", change=None, words=words)], {}
-    for empty, full in (("old", "new"), ("new", "old")):
-        if ends[empty].objective is None:
-            return [*found, *_without(ends[empty], ends[full], costed[full])], {}
-    of_today = [name for name in ("new", "old") if _agrees(ends[name], costed[name])]
-    if not of_today:
-        return [*found, *_of_neither(old, new)], {}
-    mine = min(of_today, key=lambda name: bool(ends[name].moved))
-    other = "old" if mine == "new" else "new"
-    again = costed[other]
-    if again is None:
-        return found, {}
-    pair = Pair(theirs=ends[other], mine=ends[mine], again=again, changes=changes,
-                 reverse=mine == "old")  # fmt: skip
-    if abs(pair.recost) > SAME and pair.mine.moved and pair.moved("plan", "job", *OF_QUESTION):
+        return [*found, *_uncosted(old, new, changes, error)], {}
+    for empty, full, cost in ((old, new, costed[1]), (new, old, costed[0])):
+        if empty.objective is None:
+            return [*found, *_without(empty, full, cost)], {}
+    pair = _pair((old, new), costed, changes)
+    if pair is None:
         return [*found, *_of_neither(old, new)], {}
     return [*found, *_of_cost(pair), *of_choice(pair)], _parts(pair)
+
+
+def _uncosted(
+    old: Answer, new: Answer, changes: list[Change], error: InputError
+) -> Iterator[Reason]:
+    """That a plan cannot be costed, where that might say why the answer is another."""
+    if old.objective != new.objective or any(one.group == "plan" for one in changes):
+        line = first_lines(str(error).split("\n"), 1)[0]
+        words = f"this installation cannot cost both plans ({line})"
+        yield Reason(cause="unknown", change=None, words=words)
+
+
+def _pair(
+    ends: tuple[Answer, Answer],
+    costed: tuple[EvaluateResult | None, EvaluateResult | None],
+    changes: list[Change],
+) -> Pair | None:
+    """The two told apart by which is of this installation; None: neither is.
+
+    One of another version may cost here what it says; where it is all there is, it stands for this
+    installation only beside the same plan, or one that costs what it says too.
+    """
+    of_today = [at for at in (1, 0) if _agrees(ends[at], costed[at])]
+    if not of_today:
+        return None
+    mine = min(of_today, key=lambda at: bool(ends[at].moved))
+    again = costed[1 - mine]
+    assert again is not None, "an answer without a plan is told before"
+    pair = Pair(theirs=ends[1 - mine], mine=ends[mine], again=again, changes=changes,
+                reverse=mine == 0)  # fmt: skip
+    if abs(pair.recost) > SAME and pair.mine.moved and pair.moved("plan", "job", *OF_QUESTION):
+        return None
+    return pair
 
 
 def _of_neither(old: Answer, new: Answer) -> Iterator[Reason]:
