@@ -9,6 +9,16 @@ from planner.objectives import Objective
 from planner.results.result import EvaluateResult
 
 
+def behind(one: Answer, other: Answer) -> str:
+    """What two answers may rest on that is not the same, in words."""
+    found = [BY_VERSION[name] for name in others(one.versions, other.versions)]
+    if not found:
+        found = ["another cost model of this version number"]
+    if one.names_files:
+        found.append("a file that it names")
+    return " or ".join(found)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """The answer whose plan was costed again, and that of this installation.
@@ -64,12 +74,7 @@ class Pair:
     @property
     def behind(self) -> str:
         """All that may have moved what plans cost, in words."""
-        found = [BY_VERSION[name] for name in self.versions]
-        if not found:
-            found = ["another cost model of this version number"]
-        if self.theirs.names_files:
-            found.append("a file that it names")
-        return " or ".join(found)
+        return behind(self.theirs, self.mine)
 
     @property
     def names(self) -> tuple[str, str]:

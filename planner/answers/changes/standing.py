@@ -21,6 +21,7 @@ from planner.question.resolved import Resolved, resolve
 from planner.search.limits import Limits
 from planner.verification.asked import fingerprints
 
+ALLOWED = "allowed there"
 _FREEDOMS = ("layout", "placement")
 """Fields that say which forms plans have: of another form not all can be judged."""
 
@@ -72,7 +73,7 @@ def allowed_words(full: Answer, empty: Answer) -> str:
     found = standing(full, empty) if same and _of_one_form(full, empty) else None
     if found is None:
         return ""
-    return f"not allowed there ({found.refusal})" if found.refusal else "allowed there"
+    return f"not allowed there ({found.refusal})" if found.refusal else ALLOWED
 
 
 def _of_one_form(one: Answer, other: Answer) -> bool:

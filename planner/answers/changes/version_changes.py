@@ -16,12 +16,13 @@ from planner.answers.changes.answer_changes import (
     SAME,
     Answer,
     all_changes,
+    others,
     read_answer,
     rest_of,
 )
-from planner.answers.changes.pair import Pair
+from planner.answers.changes.pair import Pair, behind
 from planner.answers.changes.plan_changes import clipped, of_choice
-from planner.answers.changes.standing import allowed_words
+from planner.answers.changes.standing import ALLOWED, allowed_words, standing
 from planner.answers.changes.two_answers import Change, Reason, TwoAnswers
 from planner.answers.files.documents import Document
 from planner.base.errors import InputError
@@ -218,10 +219,28 @@ def _without(empty: Answer, full: Answer, costed: EvaluateResult | None) -> Iter
         return
     diagnosis = empty.file.diagnosis
     said = diagnosis.explanation if diagnosis else "the search ended before it had one"
-    words = f"{empty.name} has no plan: {said}"
+    words, cause = f"{empty.name} has no plan: {said}", "space" if diagnosis else "search"
     if there := allowed_words(full, empty):
         words += f"; that of {full.name} is {there}"
-    yield Reason(cause="space" if diagnosis else "search", change=None, words=words)
+    if diagnosis and there and _is_of_versions(empty, full, there):
+        cause = "unknown" if "planner" in others(empty.versions, full.versions) else "cost"
+        words += f", by the versions of this installation: {behind(empty, full)}"
+    yield Reason(cause=cause, change=None, words=words)
+
+
+def _is_of_versions(empty: Answer, full: Answer, there: str) -> bool:
+    """Whether that one has no plan is of the versions, not of what was asked.
+
+    Args:
+        empty, full: The answers.
+        there: Of `allowed_words`.
+    """
+    if not others(empty.versions, full.versions):
+        return False
+    if there == ALLOWED:
+        return bool(empty.moved)
+    own = standing(full, full)
+    return bool(full.moved and own is not None and own.refusal)
 
 
 def _parts(pair: Pair) -> dict[str, tuple[float, float]]:
