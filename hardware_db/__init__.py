@@ -15,6 +15,7 @@ from hardware_db.frozen_map import FrozenMap
 from hardware_db.loading import (
     constants_hash,
     database_hash,
+    facts_hash,
     json_schemas,
     list_calibrations,
     list_chips,
@@ -44,6 +45,7 @@ __all__ = [
     "constants_hash",
     "database_hash",
     "describe",
+    "facts_hash",
     "json_schemas",
     "list_calibrations",
     "list_chips",

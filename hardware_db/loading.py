@@ -200,6 +200,12 @@ def database_hash() -> str:
 
 
 @functools.cache
+def facts_hash() -> str:
+    """The same of chips, clusters and reference tables: all but the fitted constants."""
+    return _hash_of("chips", "clusters", "reference")
+
+
+@functools.cache
 def constants_hash() -> str:
     """The same of the fitted constants of the cost model alone."""
     return _hash_of("calibration")

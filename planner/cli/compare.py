@@ -18,8 +18,8 @@ from planner.question.asked import WHOLE_RUN
 from strict_yaml import inputs
 
 if TYPE_CHECKING:
+    from planner.answers.changes.two_answers import TwoAnswers
     from planner.answers.files.documents import Document
-    from planner.answers.files.two_answers import TwoAnswers
 
 _TWO = 2
 _SHARED = ("hardware", "assumptions", "calibration", "collectives", "degrade_link", *WHOLE_RUN)
@@ -136,7 +136,7 @@ def _two_answers(
         twice = f"{names[1]} is named twice"
         said = twice if old.path == new.path else f"{names[0]} and {names[1]} are one file"
         raise InputError(f"plans: {said}; give an older and a newer answer")
-    from planner.answers.files.version_changes import two_answers  # noqa: PLC0415  (numpy)
+    from planner.answers.changes.version_changes import two_answers  # noqa: PLC0415  (numpy)
 
     return two_answers(old, new)
 

@@ -57,14 +57,29 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
 
 
 def versions(schema: int = SCHEMA_VERSION) -> dict[str, str]:
-    """Versions of the program, the schema of a document, the databases and fitted constants."""
+    """Versions of the program, the schema of a document, the databases and fitted constants.
+
+    What one moves, no other does: the hash of the hardware database is without the constants.
+    """
     return {
         "planner": __version__,
         "schema": str(schema),
-        "hardware_db": hardware_db.database_hash(),
+        "hardware_db": hardware_db.facts_hash(),
         "models_db": models_db.database_hash(),
         "constants": hardware_db.constants_hash(),
     }
+
+
+def versions_in(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The versions of a document, told as `versions` does.
+
+    Before, the hash of the hardware database covered the constants too: where that is the one of
+    today, so are both.
+    """
+    if data.get("hardware_db") != hardware_db.database_hash():
+        return dict(data)
+    here = versions()
+    return {**data, **{name: here[name] for name in ("hardware_db", "constants")}}
 
 
 def stamped(fields: Mapping[str, Any]) -> dict[str, Any]:

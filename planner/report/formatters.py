@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from planner.answers.changes.two_answers import TwoAnswers
 from planner.answers.explained import leaning_of
-from planner.answers.files.two_answers import TwoAnswers
 from planner.answers.run.lost import DownResult
 from planner.answers.run.phased import PhasesResult
 from planner.answers.varying.result import VaryResult

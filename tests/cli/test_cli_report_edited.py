@@ -9,6 +9,7 @@ from typing import Any
 
 from support.cases import each
 
+import hardware_db
 from cli.answers import answer_to
 from cli.command import planner, refused
 from planner.base.jsonfile import sealed
@@ -86,6 +87,10 @@ FAULTS: dict[str, tuple[Change, str]] = {
     "another model database": (
         set_to("versions", "models_db", "0123456789abcdef"),
         "the model database has changed",
+    ),
+    "other constants": (
+        set_to("versions", "constants", "0123456789abcdef"),
+        "the constants of the cost model have changed since (hash 0123456789abcdef then",
     ),
     "no versions": (without("versions"), "versions: is missing"),
     "no schema": (without("schema_version"), "schema_version is missing"),
@@ -225,6 +230,15 @@ def test_answers_that_were_changed_are_refused(tmp_path: Path, fault: str) -> No
     assert all(str(path) in line for line in mistakes)
     assert len(mistakes) <= 6
     assert not path.with_suffix(".html").exists()
+
+
+def test_an_answer_whose_hash_of_hardware_held_the_constants_is_of_this_installation(
+    tmp_path: Path,
+) -> None:
+    """Until they had hashes apart."""
+    answer = document()
+    answer["versions"] |= {"hardware_db": hardware_db.database_hash()}
+    page_of(written(tmp_path, resealed(answer)))
 
 
 @each("fault", ["a verdict", "negative seconds", "a point less", "a status"])

@@ -84,7 +84,8 @@ def test_constants(why: Callable[[Edit], Any], answer: Any) -> None:
 
 @each(("version", "words"), [
     ({"planner": "0.0.9"}, "the cost model"), ({"models_db": "x"}, "the model database"),
-    ({"hardware_db": "x"}, "the hardware database"),
+    ({"hardware_db": "x"}, "moved: the hardware database"),
+    ({"constants": "x"}, "moved: the constants of the cost model"),
     ({}, "under the same versions: another cost model had this version number, or a file that it "
          "names changed"),
     ({"models_db": "x", "planner": "0.0.9"}, "the model database or the cost model"),
@@ -157,12 +158,15 @@ def test_a_plan_that_was_not_among_the_candidates(why: Callable[[Edit], Any], an
 def test_a_plan_that_was_known_and_costlier(why: Callable[[Edit], Any]) -> None:
     def edit(document: Any) -> None:
         first = copy.deepcopy(document["candidates"]["top"][0])
+        first["step_time_s"] *= 2
         second(document)
         document["front"]["plans"].append(first)
+        document["versions"]["constants"] = "x"
 
     (reason,) = why(edit)["reasons"]
     assert reason["cause"] == "cost"
     assert reason["words"].startswith("both versions know both plans")
+    assert reason["words"].endswith(": the constants of the cost model")
 
 
 def test_a_question_that_was_another(answer: Any, tmp_path: Path) -> None:
@@ -268,12 +272,15 @@ def test_figures_of_the_same_versions_that_are_others(answer: Any, tmp_path: Pat
         new = unsealed(tmp_path / "new.json", answer, lambda it: (of_version(it), edit(it)))
         (reason,) = planner("compare", old, new, "--json").document["reasons"]
         assert (reason["cause"], reason["change"]) == ("unknown", pytest.approx(1.0))
-        assert "new.json: its plan costs another time, under the same versions" in reason["words"]
+        assert (
+            "new.json: the step time of its plan is another, under the same versions"
+            in reason["words"]
+        )
         assert "it was edited or is damaged" in reason["words"]
     old = unsealed(tmp_path / "old.json", answer, edit)
     words = [one["words"] for one in planner("compare", old, new, "--json").document["reasons"]]
     assert len(words) == 1
-    assert "old.json: its plan costs another time" in words[0]
+    assert "old.json: the step time of its plan is another" in words[0]
 
 
 def test_a_search_that_ended_otherwise(answer: Any, tmp_path: Path) -> None:

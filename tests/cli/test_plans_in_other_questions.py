@@ -44,6 +44,25 @@ def test_a_limit_that_the_plan_breaks(
     assert "is allowed" not in words
 
 
+@each(("versions", "cause"), [({}, "space"), ({"constants": "x"}, "cost"),
+                              ({"planner": "0.0.9"}, "unknown")])  # fmt: skip
+def test_versions_under_which_no_plan_was_allowed(
+    versions: dict[str, str], cause: str, full: Any, tmp_path: Path
+) -> None:
+    """Not the limit, which allows a plan now; nor the versions, where a limit forbids it."""
+    none = planner("solve", *ASKED, "--max-memory", "100MB", "--json").document
+
+    def edit(document: Any, limit: str = "79GB") -> None:
+        document["versions"] |= versions
+        document["question"]["asked"] |= {"max_memory": limit}
+
+    new = written(tmp_path / "new.json", full)
+    found, words = said(written(tmp_path / "old.json", none, edit), new)
+    assert (found, "is allowed there, by the versions" in words) == (cause, bool(versions))
+    found, words = said(written(tmp_path / "old.json", none, lambda it: edit(it, "100MB")), new)
+    assert (found, "by the versions" in words) == ("space", False)
+
+
 @each("change", [("--model", "gpt3-350m"), ("--batch-tokens", "1Mi"), ("--chips", "4")])
 def test_nothing_is_said_of_another_job(change: tuple[str, str], full: Any, tmp_path: Path) -> None:
     asked = replaced(ASKED, *change, "--max-step-time", "1ms", "--json")

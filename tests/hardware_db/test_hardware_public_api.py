@@ -1,6 +1,7 @@
 """The public surface and the promise that importing it is cheap."""
 
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hardware_db
+from hardware_db import loading
 
 
 def test_all_lists_exactly_the_public_names_sorted() -> None:
@@ -52,6 +54,28 @@ def test_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(hardware_db.HardwareError(["a: wrong", "b: wrong"])))
     assert str(error) == "a: wrong\nb: wrong"
     assert error.problems == ("a: wrong", "b: wrong")
+
+
+@pytest.mark.parametrize(("file", "moved"), [
+    ("calibration/default.yaml", ("database_hash", "constants_hash")),
+    ("chips/h100-sxm5-80.yaml", ("database_hash", "facts_hash")),
+    ("clusters/dgx-h100-ndr.yaml", ("database_hash", "facts_hash")),
+])  # fmt: skip
+def test_facts_and_constants_have_hashes_of_their_own(
+    file: str, moved: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hashes() -> dict[str, str]:
+        names = ("database_hash", "facts_hash", "constants_hash")
+        return {name: getattr(hardware_db, name).__wrapped__() for name in names}
+
+    before, data = hashes(), tmp_path / "data"
+    shutil.copytree(loading.DATA, data)
+    monkeypatch.setattr(loading, "DATA", data)
+    assert hashes() == before
+    with (data / file).open("a", encoding="utf-8") as text:
+        text.write("# another\n")
+    after = hashes()
+    assert {name for name in before if after[name] != before[name]} == set(moved)
 
 
 def test_database_hash_is_short_and_stable() -> None:

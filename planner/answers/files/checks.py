@@ -127,6 +127,7 @@ class _Notes(_Loose):
     losses: tuple[str, ...]
     defaults: list[DefaultTaken]
     mfu_convention: str
+    runs_in: tuple[str, ...] = ()
 
 
 class _Question(_Loose):

@@ -18,7 +18,7 @@ from planner.base.messages import Origin, shown
 from planner.question.files.front_file import read_content
 from planner.question.files.result_layout import is_solved
 from planner.question.files.versions import check_given_version, check_version
-from planner.question.provenance import versions
+from planner.question.provenance import versions, versions_in
 from strict_yaml.limits import larger_than, largest
 
 Kind = Literal["solve", "front", "evaluate", "run"]
@@ -219,13 +219,15 @@ def check_versions(data: Mapping[str, Any], name: str) -> None:
     """
     check_version(data, Origin(file=name))
     here, there = versions(), data.get("versions")
-    del here["constants"], here["schema"]  # the hash of the hardware database holds the constants
+    del here["schema"]
     if not isinstance(there, dict):
         raise InputError(f"{name}: versions: is missing, so nothing says which planner wrote it")
+    there = versions_in(there)
     words = {
         "planner": "was written by planner {0}, this is planner {1}",
         "hardware_db": "the hardware database has changed since (hash {0} then, {1} now)",
         "models_db": "the model database has changed since (hash {0} then, {1} now)",
+        "constants": "the constants of the cost model have changed since (hash {0} then, {1} now)",
     }
     lines = [
         f"{name}: {words[key].format(_plain(there.get(key, 'unknown')), mine)}; "

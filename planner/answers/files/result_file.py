@@ -53,7 +53,7 @@ from planner.question.files.plan_text import asked_of
 from planner.question.files.result_layout import as_parts
 from planner.question.kinds.kind import Kind as Asked
 from planner.question.kinds.kind import kind_of
-from planner.question.provenance import job_fields, sources_of
+from planner.question.provenance import job_fields, sources_of, versions_in
 from planner.question.request import Request
 from planner.question.resolved import Resolved, on_chips, resolve
 from planner.results.certificate import Certificate
@@ -95,10 +95,11 @@ def read_result(document: Document | Path) -> ResultFile:
     """
     if isinstance(document, Path):
         document = read_document(document)
-    path, name, data, text = document.path, document.name, document.data, document.text
-    kind = kind_of_document(data, name)
-    check_versions(data, name)
-    check_seal(data, name)
+    path, name, text = document.path, document.name, document.text
+    kind = kind_of_document(document.data, name)
+    check_versions(document.data, name)
+    check_seal(document.data, name)
+    data = {**document.data, "versions": versions_in(document.data["versions"])}
     reading = Rereading(name=name, path=path)
     if kind == "evaluate":
         return _evaluated(data, validated(EvaluatedDocument, text, name), reading)
@@ -106,7 +107,7 @@ def read_result(document: Document | Path) -> ResultFile:
         return _front(validated(FrontDocument, text, name), reading)
     reading = replace(reading, within="question.")  # version 1 is told by the names of today
     parts = as_parts(data)
-    text = text if parts == data else json.dumps(parts)
+    text = text if parts == document.data else json.dumps(parts)
     return _solved(parts, validated(SolvedDocument, text, name), reading)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.answers.files.two_answers import Change, TwoAnswers
+from planner.answers.changes.two_answers import Change, TwoAnswers
 from planner.base.messages import shown
 from planner.base.units import show_seconds
 from planner.objectives import OBJECTIVES

@@ -10,12 +10,12 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.answers.api import searched_for
+from planner.answers.changes.two_answers import Change
 from planner.answers.evaluation import evaluate_plan
 from planner.answers.files.checks import SolvedDocument, ending_mistakes, proof_mistakes
 from planner.answers.files.documents import Document, check_seal
 from planner.answers.files.reevaluation import Rereading
 from planner.answers.files.result_file import validated
-from planner.answers.files.two_answers import Change
 from planner.base.errors import InputError
 from planner.base.jsonfile import SEAL
 from planner.base.messages import shown
@@ -24,7 +24,8 @@ from planner.question.files.plan_file import PlanRead
 from planner.question.files.plan_text import plan_fields
 from planner.question.files.result_layout import as_parts
 from planner.question.files.versions import check_version
-from planner.question.provenance import versions
+from planner.question.provenance import versions, versions_in
+from planner.question.records import names_own
 from planner.question.request import Request
 from planner.question.resolved import resolve
 from planner.results.result import EvaluateResult
@@ -39,6 +40,8 @@ BY_VERSION = {
     "planner": "the cost model",
 }
 """What may move a cost, by the version that tells of it."""
+OF_QUESTION = ("question", "default")
+"""Groups of changes of what was asked or assumed."""
 _BEFORE_BOUNDS = ("factorizations", "meshes")
 """Stages of the counts that no bound has a part in."""
 _RUN_DATA = frozenset({"seconds", SEAL})
@@ -74,10 +77,27 @@ class Answer:
         return SEAL in self.document.data
 
     @property
+    def versions(self) -> dict[str, Any]:
+        """Of what it rests on."""
+        return versions_in(self.file.versions)
+
+    @property
     def moved(self) -> tuple[str, ...]:
         """What this installation has in another version, of `BY_VERSION`."""
-        here, there = versions(), self.file.versions
-        return tuple(name for name in BY_VERSION if there.get(name) != here[name])
+        return others(self.versions, versions())
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether nothing of its question is better, by its file."""
+        proved = self.file.certificate
+        return proved.status == "optimal" and not proved.gap
+
+    @property
+    def names_files(self) -> bool:
+        """Whether its question names files of the user, which may change."""
+        pools = self.file.question.asked.get("pools")
+        named = (*self.file.question.asked.values(), *(pools if isinstance(pools, dict) else ()))
+        return any(map(names_own, named))
 
     def costed(self, job: Mapping[str, Any] | None = None) -> EvaluateResult | None:
         """Its best plan by the model of this installation; None: it has none.
@@ -123,6 +143,11 @@ class Answer:
         """The plans whose costs it gives."""
         yield from self.file.front.plans
         yield from self.file.candidates.top
+
+
+def others(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is of another version, of `BY_VERSION`."""
+    return tuple(name for name in BY_VERSION if one.get(name) != other.get(name))
 
 
 def read_answer(document: Document) -> Answer:
@@ -175,7 +200,7 @@ def all_changes(old: Answer, new: Answer) -> tuple[list[Change], dict[str, int]]
 
 def _changes(old: Answer, new: Answer) -> Iterator[Change]:
     yield from _asked(old, new)
-    yield from between("version", old.file.versions, new.file.versions)
+    yield from between("version", old.versions, new.versions)
     yield from _plans(old, new)
     yield from counted(old, new)
     yield from _ends(old, new)
