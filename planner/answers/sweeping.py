@@ -24,9 +24,11 @@ from planner.studies.sweep.kept import kept_of
 from planner.studies.sweep.places import check_local, holding
 from planner.studies.sweep.question.keys import Keys, answering_version
 from planner.studies.sweep.question.study import Study, study_of
+from planner.studies.sweep.reads import Reads
 from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.running.workers import GivenWorkers, LocalWorkers
 from planner.studies.sweep.store import FAILED, Solved, Store
+from strict_yaml import inputs
 
 
 def sweep(
@@ -119,8 +121,7 @@ def solve_in_order(questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[S
     Args:
         questions: Key and fields of each.
     """
-    session = _session()
-    return [_solved(key, fields, session) for key, fields in questions]
+    return [_noted(key, fields, _session()) for key, fields in questions]
 
 
 class Answers:
@@ -132,6 +133,7 @@ class Answers:
 
     def __init__(self, store: Store | None = None) -> None:
         self._store, self._keys = store, Keys()
+        self._reads = Reads(self._keys.files)
         self.read = 0
 
     def __call__(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -142,17 +144,21 @@ class Answers:
 
         Raises:
             InputError: It cannot be asked, or the store cannot be used.
+            UnfinishedError: A file changed after the first question that it is part of.
         """
         request = request_from(fields)
         if self._store is None:
             return kept_of(solve_request(request, session=_session()))
         key = self._keys.key(request)
         known = self._store.result(key, answering_version())
-        if known is not None and known[0] not in FAILED:
+        if known is not None and self._reads.changed(known.read):
+            self._store.drop(key, answering_version())
+        elif known is not None and known.status not in FAILED:
             self.read += 1
-            return known[1]
-        found = _found(key, request, _session())
-        self._store.add([found])
+            return known.answer
+        with inputs.noting() as notes:
+            found = _found(key, request, _session())
+        self._store.add([self._reads.kept(found._replace(read=(*notes.items(),)))])
         return found.answer
 
 
@@ -170,7 +176,7 @@ def answering(path: Path | None) -> Iterator[Answers]:
         yield Answers()
         return
     check_local(path)
-    with holding(path), Store(path, write=True) as store:
+    with holding(path), Store(path, write=True, flag="store") as store:
         yield Answers(store)
 
 
@@ -183,6 +189,13 @@ def _session() -> Session:
         _OF_THREAD.session = Session()
     found: Session = _OF_THREAD.session
     return found
+
+
+def _noted(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
+    """One question, with what was read for it."""
+    with inputs.noting() as notes:
+        found = _solved(key, fields, session)
+    return found._replace(read=(*notes.items(),))
 
 
 def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
