@@ -209,7 +209,8 @@ def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
         raise
     except BaseException as error:  # a bug: the other points of the study are not to be lost by it
         status, reason = "failed", f"{type(error).__name__}: {error}"
-    cpu_s, answer = time.process_time() - started, {"reason": one_line(reason)}
+    lines = "; ".join(map(one_line, reason.split("\n")))
+    cpu_s, answer = time.process_time() - started, {"reason": lines}
     return Solved(key, answering_version(), status, answer, cpu_s, _where())
 
 

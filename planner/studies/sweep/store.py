@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple
 
 from planner.base.apart import reading, updating
+from planner.base.commands import path_typed
 from planner.base.errors import InputError, UnfinishedError
 from planner.base.files import is_file, real_path, similar_file
 from planner.base.messages import one_line
@@ -143,7 +143,7 @@ class Store:
     def _damaged(self, said: str) -> InputError:
         return InputError(
             f"{self._name}: is damaged ({said}); name another file; "
-            f"sqlite3 {quote(self._name)} .recover prints what can be read"
+            f"sqlite3 {path_typed(self._name)} .recover prints what can be read"
         )
 
     @contextmanager
