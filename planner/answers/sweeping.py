@@ -63,7 +63,8 @@ def sweep(
 
     Raises:
         InputError: A question cannot be asked as it is, or the store cannot be used.
-        UnfinishedError: Workers are gone for good; what was solved is stored.
+        UnfinishedError: Workers are gone for good, or a file that is read changed meanwhile; what
+            was solved is stored.
     """
     together = [together] if isinstance(together, Mapping) else together
     where = [where] if isinstance(where, str) else where
