@@ -60,8 +60,10 @@ def read_file(path: Path) -> tuple[dict[str, Any], YamlText]:
         with path.open("rb") as stream:
             content = stream.read(largest(MAX_BYTES) + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        inputs.holds(path, None)
         reason = getattr(error, "strerror", None) or str(error)
         raise HardwareError(f"{path}: cannot be read ({reason})") from error
+    inputs.holds(path, content)
     return parse(content, str(path)), YamlText(str(path), content)
 
 

@@ -30,10 +30,13 @@ def read_bytes(path: Path, usual: int) -> bytes:
     inputs.read(path)
     try:
         with path.open("rb") as file:
-            return file.read(largest(usual) + 1)
+            content = file.read(largest(usual) + 1)
     except (OSError, ValueError) as error:
+        inputs.holds(path, None)
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None
+    inputs.holds(path, content)
+    return content
 
 
 def parse_yaml(content: bytes, origin: str) -> dict[str, Any]:

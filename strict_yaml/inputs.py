@@ -1,7 +1,7 @@
 """Files that are read and files that are to be written, where somebody keeps count of both.
 
 An answer never takes the place of a file that its question is read from. Every reader of users'
-files says here what it reads, in whichever package it is.
+files says here what it reads, in whichever package it is, and what it held.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 
 _Path = str | os.PathLike[str]
 
@@ -16,12 +17,14 @@ _Path = str | os.PathLike[str]
 class _Files:
     """What is read, each with its kind, and what is to be written, each with its flag and name.
 
-    A pair of them that are one file stays: nothing is written then.
+    A pair of them that are one file stays: nothing is written then. A file that is updated is both,
+    for readers of its own kind alone.
     """
 
     def __init__(self) -> None:
         self.read: dict[str, str] = {}
         self.written: dict[str, tuple[str, str]] = {}
+        self.updated: dict[str, tuple[str, str, str]] = {}
         self.both: tuple[str, str] | None = None
 
 
@@ -62,8 +65,10 @@ def read(path: _Path, kind: str = "") -> None:
     """
     if _files is not _none:
         key = _real(path)
+        if key in _files.updated and _files.updated[key][0] == kind:
+            return
         _files.read[key] = _files.read.get(key) or kind
-        _find((target, key) for target in [*_files.written])
+        _find((target, key) for target in [*_files.written, *_files.updated])
 
 
 def written(path: _Path, flag: str = "") -> None:
@@ -77,6 +82,23 @@ def written(path: _Path, flag: str = "") -> None:
         key = _real(path)
         known = _files.written.get(key, ("", ""))
         _files.written[key] = known if known[0] else (flag, os.fspath(path))
+        _find((key, source) for source in [*_files.read, *_files.updated])
+
+
+def updated(path: _Path, kind: str, flag: str = "") -> None:
+    """Counts a file whose own content is read and written anew.
+
+    Args:
+        path: The file.
+        kind: Of those who read that content.
+        flag: As of `written`.
+    """
+    if _files is not _none:
+        key = _real(path)
+        if _files.read.get(key) == kind:
+            del _files.read[key]
+        _files.updated[key] = (kind, flag, os.fspath(path))
+        _find((target, key) for target in [*_files.written])
         _find((key, source) for source in [*_files.read])
 
 
@@ -89,7 +111,12 @@ def clash() -> str:
     if _files.both is None:
         return ""
     target, source = _files.both
-    (flag, name), kind = _files.written[target], _files.read[source]
+    kind = _files.read.get(source, "")
+    if target in _files.written:
+        flag, name = _files.written[target]
+        kind = kind or _files.updated.get(source, ("",))[0]
+    else:
+        _, flag, name = _files.updated[target]
     said = f"{name} is the {f'{kind} file' if kind else 'file'} that is read; name another"
     return f"{flag}: {said}" if flag else said
 
@@ -108,3 +135,71 @@ def same(one: _Path, other: _Path) -> bool:
         return _real(one) == _real(other) or os.path.samefile(one, other)
     except (OSError, ValueError):
         return False
+
+
+_NOTES: ContextVar[dict[str, str] | None] = ContextVar("notes", default=None)
+
+
+@contextlib.contextmanager
+def noting() -> Iterator[dict[str, str]]:
+    """Inside of it is noted what files hold that this thread reads: what it gives, by their names.
+
+    A note is a digest of the content, `BYTES:DIGEST` where that is the beginning of a file; empty:
+    there is no such file. Names are seen from the current folder where they lie in it.
+    """
+    notes = dict[str, str]()
+    token = _NOTES.set(notes)
+    try:
+        yield notes
+    finally:
+        _NOTES.reset(token)
+
+
+def holds(path: _Path, content: bytes | None, *, whole: bool = True) -> None:
+    """Notes what a file holds, as it was read.
+
+    Args:
+        path: The file.
+        content: All of it, or its beginning; None: it cannot be read.
+        whole: Which of the two.
+    """
+    notes = _NOTES.get()
+    if notes is None:
+        return
+    name, note = _seen(path), "" if content is None else _note(content, whole=whole)
+    known = notes.setdefault(name, note)
+    if known != note:
+        notes[name] = f"{known}, then {note}"  # which no file ever holds
+
+
+def note_of(name: str, like: str = "") -> str:
+    """The note of what a file holds now.
+
+    Args:
+        name: As notes have it.
+        like: Another note of it: as much of the file is read.
+    """
+    beginning = like.partition(":")[0]
+    length = int(beginning) if ":" in like and beginning.isdecimal() else None
+    try:
+        with open(name, "rb") as file:
+            return _note(file.read(length), whole=length is None)
+    except (OSError, ValueError):
+        return ""
+
+
+def _note(content: bytes, *, whole: bool) -> str:
+    import hashlib  # noqa: PLC0415  (takes milliseconds; only where notes are taken)
+
+    digest = hashlib.sha256(content).hexdigest()
+    return digest if whole else f"{len(content)}:{digest}"
+
+
+def _seen(path: _Path) -> str:
+    """A path as notes have it: other hosts may have the current folder elsewhere."""
+    name = os.path.normpath(path)
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except OSError:  # that folder is gone
+        return name
+    return os.path.normpath(name.removeprefix(here)) if name.startswith(here) else name

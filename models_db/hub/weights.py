@@ -174,7 +174,8 @@ def header_bytes(path: Path) -> bytes:
     inputs.read(path)
     try:
         with path.open("rb") as file:
-            length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+            first = file.read(_LENGTH_BYTES)
+            length = int.from_bytes(first, "little")
             if not 2 <= length <= MOST_HEADER_BYTES:
                 raise ModelError(
                     f"{path}: no safetensors file: its header would have {length:,} bytes "
@@ -182,8 +183,10 @@ def header_bytes(path: Path) -> bytes:
                 )
             content = file.read(length)
     except (OSError, ValueError) as error:
+        inputs.holds(path, None)
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None
+    inputs.holds(path, first + content, whole=False)
     if len(content) < length:
         raise ModelError(f"{path}: cut off: {len(content):,} of the {length:,} bytes of its header")
     return content

@@ -41,6 +41,7 @@ def fleet(
 
     Raises:
         InputError: The fleet cannot be asked for as it is; one line per mistake.
+        UnfinishedError: A file that it is read from changed meanwhile; what was solved is stored.
     """
     if isinstance(source, Mapping) or source is None:
         question = fleet_from({**(source or {}), **fields})

@@ -25,9 +25,11 @@ from planner.studies.sweep.kept import kept_of
 from planner.studies.sweep.places import check_local, holding
 from planner.studies.sweep.question.keys import Keys, answering_version
 from planner.studies.sweep.question.study import Study, study_of
+from planner.studies.sweep.reads import Reads
 from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.running.workers import GivenWorkers, LocalWorkers
 from planner.studies.sweep.store import FAILED, Solved, Store
+from strict_yaml import inputs
 
 
 def sweep(
@@ -62,7 +64,8 @@ def sweep(
 
     Raises:
         InputError: A question cannot be asked as it is, or the store cannot be used.
-        UnfinishedError: Workers are gone for good; what was solved is stored.
+        UnfinishedError: Workers are gone for good, or a file that is read changed meanwhile; what
+            was solved is stored.
     """
     together = [together] if isinstance(together, Mapping) else together
     where = [where] if isinstance(where, str) else where
@@ -120,8 +123,7 @@ def solve_in_order(questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[S
     Args:
         questions: Key and fields of each.
     """
-    session = _session()
-    return [_solved(key, fields, session) for key, fields in questions]
+    return [_noted(key, fields, _session()) for key, fields in questions]
 
 
 class Answers:
@@ -133,6 +135,7 @@ class Answers:
 
     def __init__(self, store: Store | None = None) -> None:
         self._store, self._keys = store, Keys()
+        self._reads = Reads(self._keys.files)
         self.read = 0
 
     def __call__(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -143,17 +146,21 @@ class Answers:
 
         Raises:
             InputError: It cannot be asked, or the store cannot be used.
+            UnfinishedError: A file changed after the first question that it is part of.
         """
         request = request_from(fields)
         if self._store is None:
             return kept_of(solve_request(request, session=_session()))
         key = self._keys.key(request)
         known = self._store.result(key, answering_version())
-        if known is not None and known[0] not in FAILED:
+        if known is not None and self._reads.changed(known.read):
+            self._store.drop(key, answering_version())
+        elif known is not None and known.status not in FAILED:
             self.read += 1
-            return known[1]
-        found = _found(key, request, _session())
-        self._store.add([found])
+            return known.answer
+        with inputs.noting() as notes:
+            found = _found(key, request, _session())
+        self._store.add([self._reads.kept(found._replace(read=(*notes.items(),)))])
         return found.answer
 
 
@@ -171,7 +178,7 @@ def answering(path: Path | None) -> Iterator[Answers]:
         yield Answers()
         return
     check_local(path)
-    with holding(path), Store(path, write=True) as store:
+    with holding(path), Store(path, write=True, flag="store") as store:
         yield Answers(store)
 
 
@@ -186,6 +193,13 @@ def _session() -> Session:
     return found
 
 
+def _noted(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
+    """One question, with what was read for it."""
+    with inputs.noting() as notes:
+        found = _solved(key, fields, session)
+    return found._replace(read=(*notes.items(),))
+
+
 def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
     """One question; what goes wrong with it is its result."""
     started = time.process_time()
@@ -197,7 +211,8 @@ def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
         raise
     except BaseException as error:  # a bug: the other points of the study are not to be lost by it
         status, reason = "failed", f"{type(error).__name__}: {error}"
-    cpu_s, answer = time.process_time() - started, {"reason": one_line(reason)}
+    lines = "; ".join(map(one_line, reason.split("\n")))
+    cpu_s, answer = time.process_time() - started, {"reason": lines}
     return Solved(key, answering_version(), status, answer, cpu_s, _where())
 
 

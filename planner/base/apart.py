@@ -51,6 +51,21 @@ def writing(path: Path, flag: str = "") -> None:
     check_read()
 
 
+def updating(path: Path, kind: str, flag: str = "") -> None:
+    """Says that a file's own content is read and written anew.
+
+    Args:
+        path: The file.
+        kind: Of those who read that content.
+        flag: Names it in messages, where that is known.
+
+    Raises:
+        InputError: The command reads it as something else, or is to write another file there.
+    """
+    inputs.updated(path, kind, flag)
+    check_read()
+
+
 def check_apart(
     written: Iterable[tuple[str, Path | None]],
     read: Mapping[str, Path | str | None] | None = None,

@@ -15,6 +15,7 @@ from planner.base import apart
 from planner.base.errors import InputError
 from planner.base.log import DEBUG, INFO, log
 from planner.base.messages import did_you_mean, one_line
+from strict_yaml import inputs
 from strict_yaml.errors import YamlError
 from strict_yaml.limits import larger_than, largest
 from strict_yaml.text import YamlText
@@ -342,9 +343,11 @@ def read_bytes(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
             too_large = os.fstat(file.fileno()).st_size > limit
             content = b"" if too_large else file.read(limit + 1)
     except _BAD_PATHS as error:
+        inputs.holds(path, None)
         raise InputError(
             f"{name}: cannot be read ({_reason(error)}){similar_file(path)}"
         ) from error
+    inputs.holds(path, content, whole=not too_large)
     if too_large or len(content) > limit:
         raise InputError(f"{name}: {larger_than(limit)}")
     log(__name__, DEBUG, "read", file=path, bytes=len(content))

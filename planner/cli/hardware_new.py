@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from planner.base.apart import check_apart
+from planner.base.commands import path_typed
 from planner.base.errors import InputError
 from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, write_all
 from planner.base.version import SCHEMA_VERSION
@@ -71,7 +72,8 @@ def new(
     if as_json:
         print_json(_document(data, name, like, output))
         return
-    print_lines(f"{output}: {name}, like {like}; planner hardware show {output} prints it whole")
+    show = f"planner hardware show {path_typed(output)}"
+    print_lines(f"{output}: {name}, like {like}; {show} prints it whole")
 
 
 def _document(data: dict[str, Any], name: str, like: str, output: Path) -> dict[str, Any]:

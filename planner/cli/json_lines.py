@@ -62,7 +62,7 @@ class JsonLines(io.TextIOBase):
         level, event = "info", "said"
         if line.startswith(_ERROR):
             level = event = "error"
-        elif line == _INTERRUPTED:
+        elif line == _INTERRUPTED or line.startswith(f"{_INTERRUPTED}: "):
             level, event = "warning", _INTERRUPTED
         fields = {"event": event, "message": line.removeprefix(_ERROR)}
         self.stream.write(f"{json_line(time.time(), level, _LOGGER, fields)}\n")

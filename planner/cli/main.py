@@ -177,7 +177,8 @@ def ended(error: PlannerError | KeyboardInterrupt) -> int:
         return code
     most = MOST_MISTAKES if isinstance(error, InputError) else _MOST_LINES
     lines = first_lines(str(error).split("\n"), most)
-    _say(*(f"error: {clipped(shortened(printable(line)))}" for line in lines))
+    what = "" if isinstance(error.__cause__, KeyboardInterrupt) else "error: "
+    _say(*(f"{what}{clipped(shortened(printable(line)))}" for line in lines))
     return error.exit_code
 
 

@@ -94,6 +94,7 @@ COMMANDS = (
     Writes("check", ("plan.yaml", "--log", "log.txt"), {"-o": ".csv"}, ("cluster.yaml",)),
     Writes("report", ("result.json",), {"-o": ".html"}),
     Writes("fleet", ("fleet.yaml",), PICTURE, ("cluster.yaml", "model.yaml")),
+    Writes("fleet", ("fleet.yaml", "--store", "store.db"), PICTURE),
     Writes("sweep table", ("store.db",), {"--csv": ".csv"}),
     Writes("sweep plot", ("store.db", "--x", "chips", "--y", "best.mfu"), PICTURE),
     Writes("feasible", ("--model", "model.yaml", "--hardware", "cluster.yaml"), PICTURE),
@@ -193,8 +194,38 @@ def test_a_store_takes_the_place_of_no_other_file(name: str, folder: Path) -> No
     ):
         done = planner(*words)
         assert done.code == 2, (words, done)
-        assert "no store" in done.err
+        others = {"fleet": "study.yaml", "sweep": "fleet.yaml"}
+        said = "is no store of" if name == others[words[0]] else f": {name} is the "
+        assert said in done.err
         assert (folder / name).read_bytes() == INPUTS[name]
+
+
+@pytest.mark.parametrize("field", ["calibration", "assumptions", "failure_site", "resume_from"])
+def test_a_store_takes_the_place_of_no_empty_file(field: str, folder: Path) -> None:
+    """An empty file may become a store, but not where the question is read from it."""
+    empty = folder / "empty.yaml"
+    empty.touch()
+    (folder / "one.yaml").write_text(
+        "job: {model: gpt3-125m, hardware: h100-sxm5-80, train_tokens: 1e9, "
+        f"{field}: empty.yaml}}\ncross: {{chips: [8]}}\n", encoding="utf-8",
+    )  # fmt: skip
+    done = planner("sweep", "run", "one.yaml", "-o", "empty.yaml")
+    assert done.code == 2, done
+    assert done.err.startswith("error: output: empty.yaml is the ")
+    assert done.err.endswith("file that is read; name another\n")
+    assert empty.read_bytes() == b""
+
+
+def test_a_fleet_keeps_its_store_apart(folder: Path) -> None:
+    """From an empty file that its job is read from, too; its own content it reads and replaces."""
+    fleet = (
+        INPUTS["fleet.yaml"].decode().replace("model.yaml", "gpt3-125m, calibration: empty.yaml")
+    )
+    (folder / "empty.yaml").touch()
+    (folder / "one.yaml").write_text(fleet, encoding="utf-8")
+    done = planner("fleet", "one.yaml", "--store", "empty.yaml")
+    assert (done.code, (folder / "empty.yaml").read_bytes()) == (2, b""), done
+    assert done.err.endswith("empty.yaml is the calibration file that is read; name another\n")
 
 
 def test_what_a_command_itself_wrote_before_is_replaced(folder: Path) -> None:

@@ -2,15 +2,19 @@
 
 import csv
 import json
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import ipc, parquet
-from studies.sweep.stand_in import Here, known
+from studies.sweep.stand_in import Here, Questions, known
 from support.cases import each
 
 from cli.command import planner, refused
 from planner.answers import sweeping
+from planner.base.errors import InputError
+from planner.cli import interruption
 from planner.report.charts.sweep_looks import best_words
 from planner.report.charts.sweep_map import map_picture
 from planner.studies.sweep.answer import opened
@@ -71,6 +75,45 @@ def test_a_study_that_cannot_be_asked_leaves_a_store_as_it_was(store: Path, tmp_
             assert said in refused("sweep", "run", wrong, "-o", name)[0]
         assert sorted(one.name for one in tmp_path.iterdir()) == ["kept.db", "wrong.yaml"]
         assert planner("sweep", "status", kept, "--json").document["done"] == 10
+
+
+@each("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_so(
+    study: Path, tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As every interruption in lines of JSON, with how far it came; its code is that of runs."""
+    monkeypatch.setattr(sweeping, "solve_in_order", known)
+    batches = list[int]()
+
+    def stopped(questions: Questions) -> str:
+        batches.append(len(questions))
+        if len(batches) % 3 == 0:
+            signal.raise_signal(number)
+        return "finished"
+
+    monkeypatch.setattr(workers, "LocalWorkers", lambda _: Here(stopped))
+    for flags in ((), ("--log-json",)):
+        monkeypatch.setattr(interruption, "_HEARD", [])
+        outcome = planner("sweep", "run", study, "-o", tmp_path / f"{number}{flags}.db", *flags)
+        said = "interrupted: 2 of 10 points are stored; the same command goes on"
+        last = outcome.err.splitlines()[-1]
+        if flags:
+            found = json.loads(last)
+            assert (found["event"], found["level"]) == ("interrupted", "warning")
+            last = found["message"]
+        assert (outcome.code, last) == (5, said)
+
+
+def test_a_reason_of_several_lines_is_one_sentence(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: Any, **named: Any) -> None:
+        raise InputError("chips: 8\nprice: is missing")
+
+    monkeypatch.setattr(sweeping, "solve_request", refuses)
+    monkeypatch.setattr(workers, "LocalWorkers", lambda _: Here())
+    said = planner("sweep", "run", study, "-o", tmp_path / "s.db").out
+    assert "refused: chips: 8; price: is missing" in said
 
 
 BEST = {"mesh": {"dp": 8}, "sharding": "zero1", "micro_batch": 1, "recompute": "none"}

@@ -47,6 +47,40 @@ def test_old_content_of_what_is_written_may_be_read(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "ab"
 
 
+def test_what_is_updated_is_read_by_its_own_kind_alone(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.db", tmp_path / "a.svg"
+    path.touch()
+    link.symlink_to(path)
+
+    def store() -> None:
+        inputs.updated(path, "store", "output")
+
+    def plot() -> None:
+        inputs.written(link, "plot")
+
+    def calibration() -> None:
+        inputs.read(link, "calibration")
+
+    for steps, said in (
+        ([store, lambda: inputs.read(path, "store"), store], ""),
+        ([lambda: inputs.read(path, "store"), store], ""),
+        ([store, plot], f"plot: {link} is the store file that is read; name another"),
+        ([plot, store], f"plot: {link} is the store file that is read; name another"),
+        (
+            [store, calibration],
+            f"output: {path} is the calibration file that is read; name another",
+        ),
+        (
+            [calibration, store],
+            f"output: {path} is the calibration file that is read; name another",
+        ),
+    ):
+        with inputs.counting():
+            for step in steps:
+                step()
+            assert inputs.clash() == said
+
+
 def test_nothing_is_counted_outside_of_a_command(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("old", encoding="utf-8")

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from shlex import quote
 from typing import Any, Literal
 
 from frozen_records import dataclass
 from planner.assumptions.file_kinds import kind_of, with_command
+from planner.base.commands import path_typed
 from planner.base.errors import InputError
 from planner.base.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
 from planner.base.jsonfile import SEAL, digest_of, json_object
@@ -189,8 +189,8 @@ def _of_another_kind(path: Path, content: bytes) -> InputError | None:
     except InputError:
         return None
     if "is a plan" in other:
-        other += f"; planner evaluate {quote(path_as_text(str(path)))} --plot report.html reports"
-        other += " it"
+        file = path_typed(path_as_text(str(path)))
+        other += f"; planner evaluate {file} --plot report.html reports it"
     return InputError(f"{path}: {other}; a report needs {WANTED}") if other else None
 
 

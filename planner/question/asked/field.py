@@ -49,6 +49,7 @@ class Asked:
         metavar: What `--help` shows in place of the value.
         page: Of the documentation, with more about it.
         few: What the short `--help` says of it; empty: only `--help-all` shows it.
+        file: Whether a text may be the path of a file; a `path` always may.
         also: Of a switch, the word that it may be beside on and off: its flag takes that.
     """
 
@@ -64,6 +65,7 @@ class Asked:
     metavar: str | None = None
     page: str = ""
     few: str = ""
+    file: bool = False
     also: str = ""
 
     @property
@@ -71,6 +73,11 @@ class Asked:
         """`--batch-tokens`, of a switch also its opposite."""
         name = self.name.replace("_", "-")
         return f"--{name}/{self.off}" if self.kind == "switch" else f"--{name}"
+
+    @property
+    def names_a_file(self) -> bool:
+        """Whether its value may be the path of a file."""
+        return self.file or self.kind == "path"
 
     @property
     def off(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from planner.base.commands import path_word
 from planner.base.errors import InputError
 from planner.base.messages import shortened, shown, too_long
 from planner.base.numerals import number_of
@@ -42,8 +43,10 @@ def _flag(field: Asked, value: Any) -> list[str]:
         texts = _choices(value) if field.kind == "choices" else _several(value)
         return [word for text in texts for word in (flag, text)]
     if field.kind == "sizes" and isinstance(value, Mapping):
-        return [flag, ",".join(f"{name}={_text(size)}" for name, size in value.items())]
+        return [flag, ",".join(f"{path_word(name)}={_text(size)}" for name, size in value.items())]
     text = ",".join(_several(value))
+    if field.names_a_file:
+        text = path_word(text)
     return [flag, text] if text else []
 
 

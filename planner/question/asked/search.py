@@ -131,6 +131,7 @@ SEARCH_FIELDS = (
         kind="text",
         metavar="LAYOUT",
         page="export.md#a-run-that-exists",
+        file=True,
     ),
     Asked(
         name="checkpoint",

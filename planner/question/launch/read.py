@@ -40,6 +40,7 @@ from planner.question.launch.model import chosen_model
 from planner.question.launch.shape import ShapeModels, noted_of
 from planner.question.records import model_named
 from planner.question.request import Request, request_from
+from strict_yaml import inputs
 from strict_yaml.limits import larger_than, largest
 
 _LARGEST_BYTES = 2**20
@@ -272,8 +273,11 @@ def file_beside(path: Path, named: str) -> Path | None:
     folders = above[: ends[0] + 1] if ends else [folder]
     for one in folders:
         place = (one / named).resolve()
-        if folders[-1] in place.parents and place.is_file():
+        if folders[-1] not in place.parents:
+            continue
+        if place.is_file():
             return place
+        inputs.holds(place, None)  # with it the launch would say something else
     return None
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.base.commands import path_typed
 from planner.base.units import show_bytes, show_percent, show_seconds
 from planner.evidence.checked.answer import DIVERGED, INSIDE, Checked, CheckResult
 from planner.evidence.training_logs.readers import READERS
@@ -35,7 +36,8 @@ def check_view(result: CheckResult, written: Path | None = None) -> RenderableTy
         parts += [Text(), section("What would tell them apart", indented(tells))]
     remarks = [*result.remarks]
     if written is not None:
-        remarks += [f"{written} has the run; planner calibrate --runs {written} reads it"]
+        reads = f"planner calibrate --runs {path_typed(written)} reads it"
+        remarks += [f"{written} has the run; {reads}"]
         remarks += [f"the row does not say all: {line}" for line in result.row_lacks]
     if remarks:
         parts += [Text(), section("Notes", indented(remarks))]

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.base.commands import path_typed
 from planner.base.units import plural
 from planner.machine.detection.cluster import Detected
 from planner.report.tables.tables import indented, pairs, section, table
@@ -44,7 +45,8 @@ def _commands(found: Detected, output: Path | None) -> list[str]:
             "planner hardware detect -o my-cluster.yaml, with the same options, writes the file"
         ]
     chips = found.cluster.node_chips * (found.nodes or 1)
+    file = path_typed(output)
     return [
-        f"planner hardware show {output} --sources",
-        f"planner solve --model llama3-8b --hardware {output} --chips {chips}",
+        f"planner hardware show {file} --sources",
+        f"planner solve --model llama3-8b --hardware {file} --chips {chips}",
     ]

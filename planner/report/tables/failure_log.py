@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.base.commands import path_typed
 from planner.base.units import plain, plural, show_percent
 from planner.evidence.failure_log.result import Cause, FailureRate
 from planner.report.tables.tables import indented, section, table
@@ -25,7 +26,7 @@ def failure_log_view(found: FailureRate) -> RenderableType:
     if found.notes:
         parts += [Text(), section("Notes", indented(found.notes))]
     ending = f"Written to {found.file}. Use it: planner solve ... --train-tokens 1T "
-    return Group(*parts, Text(), Text(f"{ending}--failure-site {found.file}"))
+    return Group(*parts, Text(), Text(f"{ending}--failure-site {path_typed(found.file)}"))
 
 
 def _row(one: Cause) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from planner.base.commands import path_word
 from planner.base.units import plural
 from planner.report.tables.tables import indented, section, spaced, table
 from planner.results.result import EvaluateResult
@@ -63,7 +64,7 @@ def next_commands(result: EvaluateResult) -> list[str]:
             "explain",
             "--from",
             launch.get("asked", launch["source"]),
-            launch["file"],
+            path_word(launch["file"]),
             *launch["flags"],
         ),
         _command(

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.base.commands import path_typed
 from planner.base.units import show_seconds
 from planner.evidence.calibration.launches.folder import MeasureResult
 from planner.report.tables.tables import indented, section, table
@@ -29,7 +30,7 @@ def measure_view(result: MeasureResult, folder: Path) -> RenderableType:
     header = ("launch", "nodes", "chips", "layers", "sequences", "step", "tells apart")
     run = table(header, lines, right=header[1:6])
     then = [result.nccl] if result.nccl else []
-    then.append(f"planner calibrate --measurements {folder} -o local.yaml")
+    then.append(f"planner calibrate --measurements {path_typed(folder)} -o local.yaml")
     parts: list[RenderableType] = [
         Text(f"Short launches of {result.framework} on {result.cluster}", style="bold"),
         section(f"Run in {folder}, one or all", run),

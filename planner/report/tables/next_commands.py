@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from frozen_records import dataclass
 from planner.answers.exported import target_that_writes
+from planner.base.commands import path_word
 from planner.base.errors import InputError
 from planner.base.frozen import thawed
 from planner.question.asked.flags import flags_of
@@ -54,7 +55,7 @@ def after_solve(result: SolveResult, asking: Asking | None) -> list[Words]:
         asking: How it was asked; None: in Python.
     """
     asked = asking or Asking(flags=tuple(flags_of(result.question.asked)))
-    again = ["planner", "solve", *([asked.file] if asked.file else [])]
+    again = ["planner", "solve", *([path_word(asked.file)] if asked.file else [])]
     if result.best is None:
         found = next(_freed(result, asked), None)
         return [] if found is None else [[*again, *found, "-o", _PLAN]]
@@ -63,7 +64,7 @@ def after_solve(result: SolveResult, asking: Asking | None) -> list[Words]:
     commands: list[Words] = []
     if not asked.plan:
         commands.append([*again, *asked.flags, "-o", _PLAN, *page])
-    plan = asked.plan or _PLAN
+    plan = path_word(asked.plan or _PLAN)
     if target := _target_of(result):
         commands.append(["planner", "export", plan, "--to", target, "-o", _LAUNCH])
     commands.append(["planner", "explain", plan] if not pools else ["planner", "evaluate", plan])
@@ -80,13 +81,14 @@ def after_evaluate(result: EvaluateResult, asking: Asking | None) -> list[Words]
         return []
     commands: list[Words] = []
     if asking.plan and (target := _target(asking.question, result.result)):
-        plan = [asking.plan, *asking.row]
+        plan = [path_word(asking.plan), *asking.row]
         commands.append(["planner", "export", *plan, "--to", target, "-o", _LAUNCH])
     if result.pools:
         return commands
-    commands.append(["planner", "explain", asking.file, *asking.explained])
+    file = path_word(asking.file)
+    commands.append(["planner", "explain", file, *asking.explained])
     if not asking.page:
-        commands.append(["planner", "evaluate", asking.file, *asking.flags, "--plot", _PAGE])
+        commands.append(["planner", "evaluate", file, *asking.flags, "--plot", _PAGE])
     return commands
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from shlex import quote
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.base.commands import path_typed
 from planner.base.units import plain, plural, show_bytes, show_joules, show_percent, show_seconds
 from planner.report.tables.tables import SplitTable, indented, pairs, section
 from planner.studies.sweep.answer import SweepResult
@@ -76,10 +76,10 @@ def status_view(result: SweepResult) -> RenderableType:
     body: list[RenderableType] = [pairs(rows)]
     if reasons:
         body += [Text(), indented(reasons)]
-    store = quote(str(result.path))
+    store = path_typed(result.path)
     more = []
     if left and not running:
-        study = quote(result.file) if result.file else "STUDY"
+        study = path_typed(result.file) if result.file else "STUDY"
         more.append(f"planner sweep run {study} -o {store}")
     more.append(f"planner sweep {'table' if counts.done else 'status'} {store}")
     return Group(section(str(result.path), *body), Text(), Text("Next: " + "\n      ".join(more)))

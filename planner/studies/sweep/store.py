@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple
 
-from planner.base.apart import reading
+from planner.base.apart import reading, updating
+from planner.base.commands import path_typed
 from planner.base.errors import InputError, UnfinishedError
 from planner.base.files import is_file, real_path, similar_file
 from planner.base.messages import one_line
@@ -34,6 +34,8 @@ NewPoint = tuple[int, Mapping[str, Any], str, str, str]
 """Place, values of the axes, key, family, and the fields as JSON."""
 FAILED = ("failed", "refused")
 """Of results without an answer: the program broke on it, or the question cannot be asked."""
+READ = "read"
+"""In `Solved.run`: what was read for a result beside what its key counts, as notes by files."""
 
 
 class Solved(NamedTuple):
@@ -46,6 +48,7 @@ class Solved(NamedTuple):
         answer: It, JSON-ready.
         cpu_s: CPU seconds that it took.
         run: Counts, times and the machine: what is of the run, not of the answer.
+        read: What was read for it: files with their notes (`strict_yaml.inputs`).
     """
 
     key: str
@@ -54,6 +57,7 @@ class Solved(NamedTuple):
     answer: Mapping[str, Any]
     cpu_s: float
     run: Mapping[str, Any]
+    read: tuple[tuple[str, str], ...] = ()
 
 
 class Counts(NamedTuple):
@@ -82,15 +86,19 @@ class Store:
     Args:
         path: The file.
         write: Whether it is made where it is missing, and may be changed.
+        flag: Names it in messages, where that is known.
 
     Raises:
-        InputError: It is missing, no store, damaged, locked, or its folder cannot be written to.
+        InputError: It is missing, no store, damaged, locked, or its folder cannot be written to;
+            the command reads something else there, or is to write another file there.
     """
 
-    def __init__(self, path: Path, *, write: bool = False) -> None:
+    def __init__(self, path: Path, *, write: bool = False, flag: str = "") -> None:
         self.path = real_path(path)  # where SQLite keeps its log, and runs their lock
         self._name = one_line(str(path))
-        if not write:
+        if write:
+            updating(path, "store", flag)
+        else:
             reading(path, "store")
             if not is_file(path):
                 raise InputError(f"{self._name}: there is no such store{similar_file(path)}")
@@ -135,7 +143,7 @@ class Store:
     def _damaged(self, said: str) -> InputError:
         return InputError(
             f"{self._name}: is damaged ({said}); name another file; "
-            f"sqlite3 {quote(self._name)} .recover prints what can be read"
+            f"sqlite3 {path_typed(self._name)} .recover prints what can be read"
         )
 
     @contextmanager
@@ -230,6 +238,25 @@ class Store:
         with self.writing() as database:
             database.execute(f"DELETE FROM result WHERE status IN {FAILED!r}")
 
+    def drop_read(self, changed: Callable[[Iterable[tuple[str, str]]], object]) -> None:
+        """Drops results of the study that were found from files that hold something else now.
+
+        Args:
+            changed: Says so of what was read.
+        """
+        query = (
+            f"SELECT number, run FROM result WHERE run LIKE '%\"{READ}\":{{%' "
+            "AND key IN (SELECT key FROM point)"
+        )
+        with self._read():
+            old = [
+                (number,)
+                for number, run in self._db.execute(query)
+                if changed(_notes_in(object_in(run)))
+            ]
+        with self.writing() as database:
+            database.executemany("DELETE FROM result WHERE number = ?", old)
+
     def to_do(
         self, version: str, *, refresh: bool = False
     ) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -310,13 +337,25 @@ class Store:
         with self._told():
             return int(self._db.execute("SELECT count(*) FROM result").fetchone()[0])
 
-    def result(self, key: str, version: str) -> tuple[str, dict[str, Any]] | None:
-        """Status and answer of a question in this version, if there is one."""
+    def result(self, key: str, version: str) -> Solved | None:
+        """What was found for a question in this version, if anything was."""
         with self._read():
             found = self._db.execute(
-                "SELECT status, answer FROM result WHERE key = ? AND version = ?", (key, version)
+                "SELECT status, answer, cpu_s, run FROM result WHERE key = ? AND version = ?",
+                (key, version),
             ).fetchone()
-            return None if found is None else (str(found[0]), object_in(found[1]))
+            if found is None:
+                return None
+            status, answer, cpu_s, run = found
+            own = object_in(run)
+            return Solved(
+                key, version, str(status), object_in(answer), cpu_s, own, (*_notes_in(own),)
+            )
+
+    def drop(self, key: str, version: str) -> None:
+        """Drops what was found for a question in a version."""
+        with self.writing() as database:
+            database.execute("DELETE FROM result WHERE key = ? AND version = ?", (key, version))
 
 
 def _add_points(database: sqlite3.Connection, rows: Iterable[NewPoint]) -> None:
@@ -329,6 +368,12 @@ def _add_points(database: sqlite3.Connection, rows: Iterable[NewPoint]) -> None:
     database.executemany(
         "INSERT OR REPLACE INTO point VALUES (?, ?, ?)", [point[:3] for point in points]
     )
+
+
+def _notes_in(run: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """What was read beside what a key counts."""
+    notes: dict[str, str] = dict(run.get(READ) or {})
+    return notes.items()
 
 
 def _text(value: Mapping[str, Any]) -> str:

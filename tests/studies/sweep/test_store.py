@@ -51,7 +51,9 @@ def test_what_is_stored_while_it_is_read_is_not_asked_again(store: Store) -> Non
 def test_a_result_is_written_once(store: Store) -> None:
     assert store.add([solved("k1"), solved("k2")]) == 2
     assert store.add([solved("k2", answer="b"), solved("k3")]) == 1
-    assert store.result("k2", OURS) == ("optimal", {"said": "a"})
+    found = store.result("k2", OURS)
+    assert found is not None
+    assert (found.status, found.answer) == ("optimal", {"said": "a"})
 
 
 def test_own_results_come_first_and_others_are_stale(store: Store) -> None:

@@ -14,6 +14,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from planner.base.commands import path_typed
 from planner.base.errors import InputError
 from planner.base.files import is_folder, read_yaml_text
 from planner.base.messages import Origin, mistakes, one_line
@@ -78,10 +79,11 @@ def read_manifest(folder: Path) -> Manifest:
         InputError: There is none, or it is wrong; one line per mistake.
     """
     name = one_line(str(folder))
+    writes = f"planner measure -o {path_typed(name)} writes it"
     if not is_folder(folder):
-        raise InputError(f"measurements: {name} is no folder; planner measure -o {name} writes it")
+        raise InputError(f"measurements: {name} is no folder; {writes}")
     if not (folder / NAME).is_file():
-        raise InputError(f"measurements: {name} has no {NAME}; planner measure -o {name} writes it")
+        raise InputError(f"measurements: {name} has no {NAME}; {writes}")
     data, text = read_yaml_text(folder / NAME)
     origin = Origin(file=str(folder / NAME), content=text.content)
     check_version(data, origin, OF_PLANS)

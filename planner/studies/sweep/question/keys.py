@@ -1,7 +1,9 @@
 """What answers are kept under: a question's digest, and the version of what answers it.
 
 The digest is that of the question with the contents of the records and files that it names, so
-that a changed file is another question, whatever its name. The version is a digest of the program
+that a changed file is another question, whatever its name. What else those files lead to, as a
+launch does to a file that it sources, is kept with the result (`planner.studies.sweep.reads`). The
+version is a digest of the program
 that answers, with its fitted constants: a result of another version is stale.
 """
 
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, distributions
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,13 +27,15 @@ from hardware_db.loading import cluster_parts
 from models_db import ModelError
 from models_db.loading import model_data
 from planner.base import version
-from planner.base.errors import InputError
-from planner.base.files import is_file, names_a_file, read_bytes
+from planner.base.errors import InputError, UnfinishedError
+from planner.base.files import is_file, read_bytes
 from planner.base.jsonfile import digest_of
 from planner.base.version import __version__
+from planner.question.asked import ASKED
 from planner.question.records import record_mistakes
 from planner.question.request import Request
 from planner.studies.sweep.question.study import Study
+from strict_yaml import inputs
 
 _FORM = 1  # of keys
 _LENGTH = 12
@@ -40,15 +44,21 @@ _NOT_ANSWERING = ("cli", "report", "studies")
 _KEPT = "studies/sweep/kept.py"
 _EXTENDED = "planner."
 """What the groups begin with to which other packages add: frameworks, schedules, objectives."""
+_FILES = frozenset(field.name for field in ASKED if field.names_a_file)
 _RECORDS = ("chips", "clusters")
 """Folders of `hardware_db` whose files are part of the questions that name them."""
 
 
 class Keys:
-    """Digests of questions; each record and file is read once."""
+    """Digests of questions; each record and file is read once.
+
+    Attributes:
+        files: The files that were read, with notes of what they held (`strict_yaml.inputs`).
+    """
 
     def __init__(self) -> None:
-        self._contents = dict[tuple[str, str], Any]()
+        self.files = dict[str, str]()
+        self._contents = dict[tuple[str, str], str]()
 
     def key(self, request: Request) -> str:
         """The digest of a question.
@@ -89,26 +99,29 @@ class Keys:
         if name == "pools" and isinstance(value, dict):
             pools = ((self._record("hardware", one), chips) for one, chips in value.items())
             return [list(pool) for pool in pools]
-        if isinstance(value, list):
-            return [self._content("", one) for one in value]
-        return self._file(value) if _is_a_file(value) else value
+        if name in _FILES and isinstance(value, str) and is_file(Path(value)):
+            return self._digest("", value)
+        return value
 
     def _record(self, kind: str, name: str) -> str:
-        found: str | None = self._contents.get((kind, name))
-        if found is None:
-            try:
-                content = _record_of(kind, name)
-            except (HardwareError, ModelError) as error:
-                raise InputError(record_mistakes(kind, name, error)) from error
-            found = digest_of({"record": _with_files(content, Path(name).parent)})
-            self._contents[kind, name] = found
-        return found
+        try:
+            return self._digest(kind, name)
+        except (HardwareError, ModelError) as error:
+            raise InputError(record_mistakes(kind, name, error)) from error
 
-    def _file(self, name: str) -> str:
-        found: str | None = self._contents.get(("", name))
-        if found is None:
-            found = self._contents["", name] = _digest(read_bytes(Path(name)))
-        return found
+    def _digest(self, kind: str, name: str) -> str:
+        """The digest of a record of a kind; without a kind of a file."""
+        if (kind, name) not in self._contents:
+            with inputs.noting() as notes:
+                self._contents[kind, name] = (
+                    digest_of({"record": _record_of(kind, name)})
+                    if kind
+                    else _digest(read_bytes(Path(name)))
+                )
+            for file, note in notes.items():
+                if self.files.setdefault(file, note) != note:
+                    raise UnfinishedError(f"{file}: changes while it is read")
+        return self._contents[kind, name]
 
 
 def _record_of(kind: str, name: str) -> Any:
@@ -116,22 +129,6 @@ def _record_of(kind: str, name: str) -> Any:
         return model_data(name.removeprefix("hf:"))[0]
     parts = cluster_parts(name)
     return {"chip": parts.chip.data, "cluster": parts.cluster.data}
-
-
-def _with_files(value: Any, folder: Path) -> Any:
-    """A record in which the files that it names are there by their contents."""
-    if isinstance(value, Mapping):
-        return {key: _with_files(inner, folder) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_with_files(inner, folder) for inner in value]
-    if names_a_file(value) and is_file(folder / value):
-        return _digest(read_bytes(folder / value))
-    return value
-
-
-def _is_a_file(value: Any) -> bool:
-    """Whether a value is the path of a file: assumptions, calibration, a plan, a graph."""
-    return isinstance(value, str) and "." in value and "\n" not in value and is_file(Path(value))
 
 
 def _digest(content: bytes) -> str:

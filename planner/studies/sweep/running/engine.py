@@ -22,6 +22,7 @@ from planner.base.log import INFO, WARNING, log
 from planner.base.messages import one_line
 from planner.base.progress import NotedProgress
 from planner.studies.sweep.question.keys import answering_version
+from planner.studies.sweep.reads import Reads
 from planner.studies.sweep.running.watchdog import Watchdog
 from planner.studies.sweep.running.workers import Workers
 from planner.studies.sweep.store import FAILED, Solved, Store
@@ -66,6 +67,7 @@ class Engine:
         of: How many there are.
         solve: What a worker calls.
         workers: Where.
+        reads: What files held when their questions were asked.
         on_progress: Told after each result.
     """
 
@@ -76,10 +78,11 @@ class Engine:
         of: int,
         solve: Solve,
         workers: Workers,
+        reads: Reads,
         on_progress: NotedProgress | None = None,
     ) -> None:
         self._store, self._todo, self._solve, self._workers = store, todo, solve, workers
-        self._of, self._on_progress = of, on_progress
+        self._of, self._reads, self._on_progress = of, reads, on_progress
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._flying: dict[str, tuple[Any, _Batch]] = {}
         self._again: deque[_Batch] = deque()
@@ -211,7 +214,7 @@ class Engine:
         """Writes results.
 
         Raises:
-            UnfinishedError: Another version of the program has found them.
+            UnfinishedError: Another version of the program has found them, or files have changed.
         """
         ours, theirs = answering_version(), {one.version for one in results} or {""}
         if theirs != {ours}:
@@ -219,7 +222,10 @@ class Engine:
                 f"workers: run planner {min(theirs - {ours})}, and this is {ours}; install it "
                 "there too"
             )
-        self._store.add(results)
+        sound, why = self._reads.parted(results)
+        self._store.add(sound)
+        if why:
+            raise UnfinishedError(why)
         log(__name__, INFO, "stored", results=len(results), cpu_s=sum(one.cpu_s for one in results))
         del self._flying[future.key]
         self._count(len(results), sum(one.status in FAILED for one in results))

@@ -16,6 +16,7 @@ from planner.studies.sweep.places import check_local, holding
 from planner.studies.sweep.question.keys import Keys, answering_version
 from planner.studies.sweep.question.points import counted, points_of
 from planner.studies.sweep.question.study import Study
+from planner.studies.sweep.reads import Reads
 from planner.studies.sweep.running.engine import Engine, Question, Solve
 from planner.studies.sweep.running.workers import Workers, configured
 from planner.studies.sweep.store import Counts, Solved, Store
@@ -57,27 +58,31 @@ def run_study(study: Study, path: Path, run: Run) -> Counts:
         KeyboardInterrupt: Somebody stopped it; what was solved is stored.
     """
     check_local(path)
+    keys = Keys()
+    digest = keys.of_study(study)  # what it reads is known before anything is written
     with holding(path):
         existed = path.exists()  # before that another run may have made it
-        with Store(path, write=True) as store:
+        with Store(path, write=True, flag="output") as store:
             try:
-                return _run(store, study, run, new=not existed)
+                return _run(store, study, run, (keys, digest), new=not existed)
             except UnfinishedError as error:
                 said = f"{error}; {_kept(store)}; the same command goes on"
                 raise UnfinishedError(said) from error
 
 
-def _run(store: Store, study: Study, run: Run, *, new: bool) -> Counts:
-    """Fills and solves a store that this run holds."""
+def _run(store: Store, study: Study, run: Run, known: tuple[Keys, str], *, new: bool) -> Counts:
+    """Fills and solves a store that this run holds; `known`: keys, and the digest of the study."""
     if not new:
         store.check()
-    _fill(store, study, run.on_progress, new=new)
+    _fill(store, study, run.on_progress, known, new=new)
     if run.retry:
         store.drop_failed()
+    reads = Reads(known[0].files)
+    store.drop_read(reads.changed)
     counts = store.counts(answering_version())
     left = counts.points - counts.done + (counts.stale if run.refresh else 0)
     if left:
-        _solve(store, run, left)
+        _solve(store, run, left, reads)
     return store.counts(answering_version())
 
 
@@ -92,20 +97,27 @@ def _kept(store: Store) -> str:
     return f"{counts.done:,} of {counts.points:,} points are stored"
 
 
-def _fill(store: Store, study: Study, on_progress: NotedProgress | None, *, new: bool) -> None:
+def _fill(
+    store: Store,
+    study: Study,
+    on_progress: NotedProgress | None,
+    known: tuple[Keys, str],
+    *,
+    new: bool,
+) -> None:
     """Writes the points of a study, where the store does not have just these.
 
     Args:
         store: What it has stays where a point cannot be asked.
         study: Of the points.
         on_progress: Told how far it is.
+        known: Keys, and the digest of the study.
         new: Whether the store goes again where it gets no points.
 
     Raises:
         InputError: A point cannot be asked, or there is none.
     """
-    keys = Keys()
-    digest = keys.of_study(study)
+    keys, digest = known
     if store.noted("digest") == digest:
         return
     points = counted(points_of(study, on_progress), study)
@@ -123,11 +135,11 @@ def _fill(store: Store, study: Study, on_progress: NotedProgress | None, *, new:
         raise
 
 
-def _solve(store: Store, run: Run, left: int) -> None:
+def _solve(store: Store, run: Run, left: int, reads: Reads) -> None:
     """Has everything solved that is left."""
     todo = store.to_do(answering_version(), refresh=run.refresh)
     with configured():
-        engine = Engine(store, todo, left, run.solve, run.workers, run.on_progress)
+        engine = Engine(store, todo, left, run.solve, run.workers, reads, run.on_progress)
         try:
             engine.run()
         except (KeyboardInterrupt, UnfinishedError):
