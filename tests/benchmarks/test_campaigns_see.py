@@ -103,7 +103,7 @@ def _replaced(*paths: str) -> None:
 def test_a_rename_that_a_cut_of_power_undoes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only fsync of files was looked at."""
     faults, told = campaigns("faults"), list[str]()
-    monkeypatch.setattr("planner.base.files._renamed", _replaced)
+    monkeypatch.setattr("planner.base.replacement.rename", _replaced)
     monkeypatch.setattr(faults, "FAULTS", faults.FAULTS[1:2])
     ((_, count),) = faults.injected(told.append, "models import")
     assert count.faults == len(told) == 2
