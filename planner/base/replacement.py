@@ -14,11 +14,11 @@ from planner.base.messages import one_line
 
 BAD_PATHS = (OSError, ValueError)  # ValueError: a path with a NUL or half a character
 _NEW_FILE_MODE = 0o666  # less what the umask takes away
-_BY_DESCRIPTOR = os.chmod in os.supports_fd
+_BY_DESCRIPTOR = {os.chmod, os.utime} <= os.supports_fd
 
 
 def despite_signals(call: Callable[[], None]) -> None:
-    """Makes a call to its end: one that a signal breaks off is made again, then the signal counts."""
+    """Makes a call to its end: after a signal it is made again, then the signal counts."""
     try:
         call()
     except (KeyboardInterrupt, SystemExit):
@@ -90,7 +90,7 @@ def _make_like(file: int | str, like: os.stat_result) -> None:
 
 
 def _mode_under(made: os.stat_result, like: os.stat_result) -> int:
-    """The mode of a file for its owner and group: who is new among them gets no more than before."""
+    """The mode of a file; who is new as its owner or group gets no more than before."""
     mode = stat.S_IMODE(like.st_mode)
     if made.st_gid != like.st_gid:
         of_others = (mode & stat.S_IRWXO) << 3
@@ -201,7 +201,9 @@ def _copy(target: str, copy: str) -> None:
         status = os.stat(target)
         with open(target, "rb") as source, new_file(copy, status) as file:
             shutil.copyfileobj(source, file)
-        os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
+            file.flush()
+            at = file.fileno() if _BY_DESCRIPTOR else copy
+            os.utime(at, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 @contextlib.contextmanager
@@ -223,7 +225,7 @@ def all_or_none() -> Iterator[Replacements]:
 
 @contextlib.contextmanager
 def made_folder(folder: Path) -> Iterator[None]:
-    """A folder, made with those above it; those that were missing go again where what follows fails.
+    """A folder, made with those above it; what was made goes again where what follows fails.
 
     Raises:
         OSError: It cannot be made, or is no folder.

@@ -218,6 +218,6 @@ def test_a_folder_is_on_the_disk_before_its_files(
 def test_a_folder_that_cannot_be_made(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
     folder = tmp_path / name
-    with pytest.raises(InputError, match="^output: .*(cannot be made|is a file)"):
+    with pytest.raises(InputError, match=r"^output: .*(cannot be made|is a file)"):
         write_folder(folder, {folder / "a": "new"})
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
