@@ -104,7 +104,7 @@ def _commands(count: int, seed: int, told: Told) -> Table:
 def _faults(_count: int, _seed: int, told: Told) -> Table:
     return Table(
         title="A full disk, Ctrl-C and SIGTERM at every call of open, write, close, fsync, "
-        "chmod, rename, link and unlink, over nothing and over old files",
+        "chmod, rename, link, unlink, mkdir and rmdir, over nothing and over old files",
         rows=_rows(faults.injected(told), "command"),
     )
 

@@ -1,8 +1,9 @@
 """Faults: each call of the system by which a command writes fails in turn.
 
 Within this process a fault takes the place of the k-th call of open, write, close, fsync, chmod,
-rename, link or unlink, or comes as soon as the call has returned, for every k. Signals at random
-moments are in `campaigns.signals`, surroundings that are not as usual in `campaigns.surroundings`.
+rename, link, unlink, mkdir or rmdir, or comes as soon as the call has returned, for every k.
+Signals at random moments are in `campaigns.signals`, surroundings that are not as usual in
+`campaigns.surroundings`.
 """
 
 from __future__ import annotations
@@ -22,111 +23,21 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from campaigns import samples
-from campaigns.readers import FILES, FORMATS
+from campaigns.place import STORE, WRITES, Place
 from campaigns.running import Outcome, run
 from planner.base.errors import ExitCode
 
 _CALLS = ("open", "fsync", "chmod", "replace")
-_OF_NAMES = ("link", "unlink")
+_OF_NAMES = ("link", "unlink", "mkdir", "rmdir")
 """Calls that are those of the command where the name lies in its folder."""
-_SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--axes", "dp")
-WRITES: Mapping[str, tuple[str, ...]] = {
-    "solve": ("solve", *_SMALL, "-o", "OUT.yaml", "--pareto", "OUT.json", "--plot", "OUT.svg"),
-    "evaluate": ("evaluate", "PLAN", "--plot", "OUT.html"),
-    "export": ("export", "PLAN", "--to", "deepspeed", "--allow-lossy", "-o", "OUT"),
-    "models import": ("models", "import", "CONFIG", "--name", "mine", "-o", "OUT.yaml"),
-    "hardware new": (
-        "hardware",
-        "new",
-        "--like",
-        "h100-sxm5-80",
-        "--name",
-        "mine",
-        "-o",
-        "OUT.yaml",
-    ),
-    "collective synthesize": ("collective", "synthesize", "--topology", "ring:4", "-o", "OUT.json"),
-    "calibrate": ("calibrate", "--failures", "FAILURES", "-o", "OUT.yaml"),
-    "rack topology": ("rack", "topology", "ring:8", "--plot", "OUT.svg"),
-    "sweep table": ("sweep", "table", "STORE", "--csv", "OUT.csv"),
-}
-_OF_ARROW = {
-    f"sweep table, {name}": ("sweep", "table", "STORE", f"--{name}", f"OUT.{name}")
-    for name in ("parquet", "arrow")
-}
-"""What the extra `sweep` writes: its library opens files by itself, and closes and writes them."""
-if importlib.util.find_spec("pyarrow") is not None:
-    WRITES = {**WRITES, **_OF_ARROW}
-_HIDDEN = ".planner-"
-"""How names of temporary files begin."""
-OLD = b"what was here before\n"
-OTHER = "other.txt"
-"""A file in the folder of a command that no command writes."""
+_HIDDEN, _LOCK, _FOLDER = ".planner-", ".lock", "/"
+"""How names of temporary files begin, and how those of locks and folders end."""
 FAULTS: tuple[tuple[BaseException, bool], ...] = (
     (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), False),
     (KeyboardInterrupt(), True),
     (SystemExit(128 + signal.SIGTERM), True),
 )
 """What is raised, and whether the call is made before: a full disk, and two signals."""
-
-
-class Place:
-    """A folder with what commands read, and names for what they write."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.out = folder, folder / "out"
-        self.out.mkdir()
-        self._inside: dict[tuple[str, ...], list[str]] = {}
-        given = {
-            "PLAN": ("plan.yaml", (FORMATS / "plan-1.yaml").read_bytes()),
-            "CONFIG": ("config.json", (FILES / "config.json").read_bytes()),
-            "FAILURES": ("failures.csv", samples.FAILURES),
-            "STORE": ("store.db", (FORMATS / "store-1.db").read_bytes()),
-        }
-        self.names = {word: str(folder / name) for word, (name, _) in given.items()}
-        for name, content in given.values():
-            (folder / name).write_bytes(content)
-
-    def words(self, command: Sequence[str]) -> list[str]:
-        """A command that writes into the folder of its own."""
-        return [
-            self.names.get(word, word.replace("OUT", str(self.out / "new"))
-                           if word.startswith("OUT") else word)
-            for word in command
-        ]  # fmt: skip
-
-    def cleared(self, command: Sequence[str], *, old: bool) -> None:
-        """Nothing there, or old files where new ones go; in a folder also one that stays."""
-        names = [Path(word) for word in self.words(command) if word.startswith(str(self.out))]
-        written: list[Path] = []
-        for path in names if old else ():
-            inside = [] if path.suffix else [OTHER, *self._written(command)]
-            written += [path / name for name in inside] or [path]
-        self._clear()
-        for path in written:
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(OLD)
-
-    def _written(self, command: Sequence[str]) -> list[str]:
-        """Names of the files that a command writes into its folder."""
-        key = tuple(command)
-        if key not in self._inside:
-            self._clear()
-            run(*self.words(command))
-            self._inside[key] = [Path(name).name for name in self.files()]
-        return self._inside[key]
-
-    def _clear(self) -> None:
-        for path in sorted(self.out.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
-
-    def files(self) -> dict[str, bytes]:
-        """What is in the folder."""
-        return {
-            str(path.relative_to(self.out)): path.read_bytes()
-            for path in self.out.rglob("*") if path.is_file()
-        }  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -139,17 +50,20 @@ class Injection:
         error: What is raised.
         after: Whether the call is made first.
         calls: Names of the calls that came so far.
+        links: Whether a file may have several names.
         unsafe: What would be lost if power were cut.
-        stuck: Names of files that the fault did not let go: nothing takes them away then.
+        stuck: Names of what the fault did not let go: nothing takes it away then.
     """
 
     within: Path
     at: int = -1
     error: BaseException = field(default_factory=OSError)
     after: bool = False
+    links: bool = True
     calls: list[str] = field(default_factory=list)
     unsafe: list[str] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
+    _old: set[int] = field(default_factory=set)
     _kept: dict[int, tuple[int, int]] = field(default_factory=dict)
     _renamed: dict[int, str] = field(default_factory=dict)
     _files: list[Any] = field(default_factory=list)
@@ -213,30 +127,42 @@ class Injection:
         def replaced(source: Any, target: Any) -> None:
             found = os.stat(source)
             mine = Path(target).is_relative_to(self.within)  # caches are sealed, and made anew
-            if mine and self._kept.get(found.st_ino) != _written(found):
+            kept = found.st_ino in self._old or self._kept.get(found.st_ino) == _written(found)
+            if mine and not kept:
                 self.unsafe.append(f"{Path(target).name} is renamed before it is kept by fsync")
             real(source, target)
             if mine:
-                self._renamed[os.stat(Path(target).parent).st_ino] = Path(target).name
+                self._noted(Path(target), "renamed")
 
         return replaced
+
+    def _noted(self, path: Path, what: str) -> None:
+        """Notes a name that its folder has to keep."""
+        self._renamed[path.parent.stat().st_ino] = f"{path.name} is {what}"
 
     def _named(self, name: str, real: Callable[..., None]) -> Callable[..., None]:
         """A call that gives or takes a name, which may fail where it lies in the folder."""
         failing = self.around(name, real)
 
         def called(path: Any, *given: Any, **named: Any) -> None:
-            mine = Path(os.fsdecode(path)).is_relative_to(self.within)
-            if mine and name == "unlink" and len(self.calls) == self.at and not self.after:
-                self.stuck.append(Path(os.fsdecode(path)).name)
+            at = Path(os.fsdecode(path))
+            mine = at.is_relative_to(self.within)
+            if mine and name == "link" and not self.links:
+                raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+            if mine and len(self.calls) == self.at and not self.after:
+                self.stuck += {"unlink": [at.name], "rmdir": [_FOLDER]}.get(name, [])
             (failing if mine else real)(path, *given, **named)
+            if mine and name == "mkdir":
+                self._noted(at, "made")
 
         return called
 
     def _left(self) -> None:
-        """Notes what the last rename of a folder may lose."""
-        for name in self._renamed.values():
-            self.unsafe.append(f"{name} is renamed, and its folder not kept by fsync")
+        """Notes what the last rename of a folder may lose, unless the fault itself is why."""
+        if self.at == -1:
+            self.unsafe += [
+                f"{said}, and its folder not kept by fsync" for said in self._renamed.values()
+            ]
 
     def _close(self) -> None:
         """Closes what was opened, also where its opener was told that it was not."""
@@ -248,6 +174,7 @@ class Injection:
     def installed(self) -> Iterator[None]:
         """Inside of it the calls by which a command writes go through this."""
         noted = {"fsync": self._synced(os.fsync), "replace": self._replaced(os.replace)}
+        self._old = {path.stat().st_ino for path in self.within.rglob("*")}
         with ExitStack() as stack:
             stack.callback(self._close)
             stack.callback(self._left)
@@ -298,49 +225,97 @@ class Count:
     faults: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Usual:
+    """A command without a fault: what was there before and after it, and what it said."""
+
+    before: Mapping[str, bytes]
+    whole: Mapping[str, bytes]
+    done: Outcome
+
+
 def injected(told: Callable[[str], None], only: str = "") -> Iterator[tuple[str, Count]]:
-    """Every fault at every call of each command that writes, over nothing and over old files."""
+    """Every fault at every call of each command that writes, over nothing and over old files.
+
+    Several files are written once more where no file may have a second name (exFAT, SMB).
+    """
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name))
         for command, words in WRITES.items():
-            if only in command:
-                yield command, _of_command(command, words, place, told)
+            if only not in command:
+                continue
+            yield command, _of_command(command, words, place, told)
+            new = [word for word in words if word.startswith("OUT")]
+            if len(new) > 1 or not Path(new[0]).suffix:
+                unlinked = f"{command}, no hard links"
+                yield unlinked, _of_command(unlinked, words, place, told, links=False)
 
 
 def _of_command(
-    name: str, words: Sequence[str], place: Place, told: Callable[[str], None]
-) -> Count:
+    name: str, words: Sequence[str], place: Place, told: Callable[[str], None], *,
+    links: bool = True,
+) -> Count:  # fmt: skip
     count = Count()
     for old in (False, True):
         place.cleared(words, old=old)
-        before, injection = place.files(), Injection(within=place.out)
+        before, injection = place.entries(), Injection(within=place.out, links=links)
         with injection.installed():
             done = run(*place.words(words))
-        whole = place.files()
-        if not done.answered or whole.keys() == before.keys() == set():
-            told(f"{name}: wrote nothing: {done.err}")
-        for line in injection.unsafe:
-            count.faults += 1
-            told(f"{name}: {line}")
+        usual = _Usual(before=before, whole=place.entries(), done=done)
+        said = [*injection.unsafe]
+        if not done.answered or not usual.whole or (usual.whole == before and not _adds(words)):
+            said.append(f"wrote nothing: {done.err}")
         for error, after in FAULTS:
             for at in itertools.count():
                 place.cleared(words, old=old)
-                one = Injection(within=place.out, at=at, error=_anew(error), after=after)
-                with one.installed():
-                    found = run(*place.words(words))
+                one = Injection(place.out, at, _anew(error), after, links)
+                found, entries = _injected(one, words, place)
                 if at >= len(one.calls):  # it came to its end before
                     break
                 count.tried += 1
-                files = place.files()
-                stuck = {name for name in one.stuck if name.startswith(_HIDDEN)}
-                left = [name for name in files if Path(name).name in stuck]
+                kept, left = _parted(entries, one.stuck)
                 count.left += len(left)
-                kept = {name: files[name] for name in files if name not in left}
-                if wrong := _wrong(found, error, done.out, kept, before, whole):
-                    count.faults += 1
-                    told(f"{name}: {one.calls[at]} {at} {error!r} {after=}: {wrong}")
+                wrong = _wrong(found, error, usual, kept) or "".join(one.unsafe[:1])
+                if wrong := wrong or _broken(words, place):
+                    said.append(f"{one.calls[at]} {at} {error!r} {after=}: {wrong}")
             count.calls += at if error is FAULTS[0][0] else 0
+        count.faults += len(said)
+        for line in said:
+            told(f"{name}: {line}")
     return count
+
+
+def _injected(
+    one: Injection, words: Sequence[str], place: Place
+) -> tuple[Outcome, dict[str, bytes]]:
+    """A command with a fault, and what it leaves."""
+    with one.installed():
+        found = run(*place.words(words))
+    return found, place.entries()
+
+
+def _adds(words: Sequence[str]) -> bool:
+    """Whether a command adds to a store."""
+    return any(word.startswith("OUT") and word.endswith(STORE) for word in words)
+
+
+def _broken(words: Sequence[str], place: Place) -> str:
+    """Why a command cannot go on with the store that a fault left; empty: it can, or has none."""
+    again = run(*place.words(words)) if _adds(words) else None
+    return "" if again is None or again.answered else f"cannot go on: {again.err}"
+
+
+def _parted(
+    entries: Mapping[str, bytes], stuck: Sequence[str]
+) -> tuple[dict[str, bytes], list[str]]:
+    """What a command is asked for, and names of what only the fault left."""
+    left = [
+        name for name in entries
+        if (_FOLDER in stuck and name.endswith(_FOLDER))
+        or (Path(name).name in stuck and (Path(name).name.startswith(_HIDDEN)
+                                          or name.endswith(_LOCK)))
+    ]  # fmt: skip
+    return {name: entries[name] for name in entries if name not in left}, left
 
 
 def _anew(error: BaseException) -> BaseException:
@@ -348,19 +323,16 @@ def _anew(error: BaseException) -> BaseException:
     return type(error)(*error.args)
 
 
-def _wrong(
-    done: Outcome, error: BaseException, answer: str, files: Mapping[str, bytes],
-    before: Mapping[str, bytes], whole: Mapping[str, bytes],
-) -> str:  # fmt: skip
-    """What is not as it should be after a fault; empty: all is. `answer`: printed without one."""
-    if wrong := halved(files, before, whole):
+def _wrong(done: Outcome, error: BaseException, usual: _Usual, files: Mapping[str, bytes]) -> str:
+    """What is not as it should be after a fault; empty: all is."""
+    if wrong := halved(files, usual.before, usual.whole):
         return wrong
     if isinstance(error, KeyboardInterrupt):
         return "" if done.code == ExitCode.INTERRUPTED else f"exit code {done.code}: {done.err}"
     if isinstance(error, SystemExit):
         return "" if done.code == error.code else f"exit code {done.code}: {done.err}"
-    fault = done.fault(answer)
-    return "" if done.code in (0, 2, 5) and not fault else f"{done.code}: {fault}"
+    fault = done.fault(usual.done.out)
+    return "" if done.code in (usual.done.code, 2, 5) and not fault else f"{done.code}: {fault}"
 
 
 def halved(

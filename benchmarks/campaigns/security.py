@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
-from campaigns.faults import WRITES, Place
+from campaigns.place import WRITES, Place
 from campaigns.readers import FILES
 from campaigns.running import run
 from planner.frameworks.megatron.bridge import write as bridge

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaigns.faults import WRITES, Place, halved
+from campaigns.faults import halved
+from campaigns.place import WRITES, Place
 
 PROGRAM = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)

@@ -28,7 +28,8 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from campaigns.faults import WRITES, Place, halved
+from campaigns.faults import halved
+from campaigns.place import WRITES, Place
 from campaigns.signals import PROGRAM
 
 COMMANDS = ("solve", "models import", "rack topology")

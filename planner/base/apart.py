@@ -60,7 +60,7 @@ def updating(path: Path, kind: str, flag: str = "") -> None:
         flag: Names it in messages, where that is known.
 
     Raises:
-        InputError: The command reads it as something else, or is to write another file there.
+        OverwriteError: The command reads it as something else, or is to write another file there.
     """
     inputs.updated(path, kind, flag)
     check_read()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,18 @@ from planner.base import apart
 from planner.base.errors import InputError
 from planner.base.log import DEBUG, INFO, log
 from planner.base.messages import did_you_mean, one_line
+from planner.base.replacement import (
+    BAD_PATHS,
+    all_or_none,
+    despite_signals,
+    made_folder,
+    name_beside,
+    new_file,
+    reason_of,
+    remove,
+    rename,
+    status_of,
+)
 from strict_yaml import inputs
 from strict_yaml.errors import YamlError
 from strict_yaml.limits import larger_than, largest
@@ -22,8 +33,6 @@ from strict_yaml.text import YamlText
 
 LARGEST_FILE_BYTES = 10 * 2**20
 DEEPEST = 40
-_NEW_FILE_MODE = 0o666  # less what the umask takes away
-_BAD_PATHS = (OSError, ValueError)  # ValueError: a path with a NUL or half a character
 _END = "..."  # the mark that ends a YAML document
 _WHOLE = "# whole only if its last line is three dots"
 
@@ -56,7 +65,8 @@ def write_all(texts: Mapping[Path, str | bytes]) -> None:
     Files that were there are then there again as they were. Only what ends the program at once
     (SIGKILL, a power cut) between two of the renames leaves some new and some old ones. A symbolic
     link is written through; another name (hard link) of a file keeps the old content. A new file
-    gets the mode that the umask asks for, an existing one keeps its own.
+    gets the mode that the umask asks for, an existing one keeps its own, and its owner and group
+    where the process may give them; a group that is not its own gets no more than everybody has.
 
     Raises:
         InputError: See `write_atomically`.
@@ -64,70 +74,40 @@ def write_all(texts: Mapping[Path, str | bytes]) -> None:
     with contextlib.ExitStack() as stack:
         ready = []
         for path, text in texts.items():
-            with _writing(path, len(texts)):
+            with naming_file(path, len(texts)):
                 ready.append((path, *stack.enter_context(_prepared(path, text))))
-        if len(ready) > 1:
-            stack.enter_context(_all_or_none([target for _, _, target in ready]))
+        files = stack.enter_context(all_or_none())
+        for path, _, target in ready if len(ready) > 1 else ():
+            with naming_file(path, len(ready)):
+                files.keep(target)
         for path, temporary, target in ready:
-            with _writing(path, len(ready)):
-                _renamed(temporary, target)
+            with naming_file(path, len(ready)):
+                files.replace(temporary, target)
             log(__name__, INFO, "written", file=path, characters=len(texts[path]))
 
 
-@contextlib.contextmanager
-def _all_or_none(targets: Sequence[str]) -> Iterator[None]:
-    """Brings all of several files back to what they were where one fails."""
-    new: list[str] = []
-    old: dict[str, str] = {}
-    try:
-        for target in targets:
-            if os.path.lexists(target):
-                with _writing(Path(target), len(targets)):
-                    old[target] = _beside(target)
-                    _kept(target, old[target])
-            else:
-                new.append(target)
-        yield
-    except BaseException:
-        for target, copy in old.items():
-            with contextlib.suppress(FileNotFoundError):  # it was not kept yet, nor replaced
-                os.replace(copy, target)
-        _remove(*new)
-        raise
-    finally:
+def write_folder(folder: Path, texts: Mapping[Path, str | bytes], flag: str = "output") -> None:
+    """Writes files into a folder as `write_all` does, and makes the folders that are missing.
+
+    Folders that were made are gone again where a file cannot be written.
+
+    Args:
+        folder: Of all files.
+        texts: Files in it, or in folders of it.
+        flag: Names the folder in messages.
+
+    Raises:
+        InputError: The folder is a file, or cannot be made; see `write_atomically`.
+    """
+    with contextlib.ExitStack() as stack:
         try:
-            _remove(*old.values())
-        except (KeyboardInterrupt, SystemExit):  # a signal as soon as it was called
-            _remove(*old.values())
-            raise
-
-
-def _kept(target: str, copy: str) -> None:
-    """Gives a file a second name; a copy where the system has no such names."""
-    try:
-        os.link(target, copy)
-    except OSError:
-        import shutil  # noqa: PLC0415  (hardly ever)
-
-        shutil.copy2(target, copy)
-
-
-def _renamed(temporary: str, target: str) -> None:
-    """Puts a file in its place, and the folder on the disk, which a power cut may undo else."""
-    os.replace(temporary, target)
-    with contextlib.suppress(OSError):  # a system whose folders cannot be opened
-        folder = os.open(os.path.dirname(target), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _beside(target: str) -> str:
-    """A name for a temporary file in the folder of another."""
-    import secrets  # noqa: PLC0415  (takes a millisecond or two; only when a file is written)
-
-    return os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
+            if folder.exists() and not folder.is_dir():
+                raise InputError(f"{flag}: {folder} is a file; name a folder")
+            for one in dict.fromkeys((folder, *(path.parent for path in texts))):
+                stack.enter_context(made_folder(one))
+        except BAD_PATHS as error:
+            raise InputError(f"{flag}: {folder} cannot be made ({reason_of(error)})") from error
+        write_all(texts)
 
 
 @contextlib.contextmanager
@@ -137,11 +117,11 @@ def being_written(path: Path) -> Iterator[Path]:
     Raises:
         InputError: See `write_atomically`.
     """
-    with _writing(path), _prepared(path, "") as (temporary, target):
+    with naming_file(path), _prepared(path, "") as (temporary, target):
         yield Path(temporary)
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())  # what the caller wrote, perhaps by way of a library
-        _renamed(temporary, target)
+        rename(temporary, target)
         log(__name__, INFO, "written", file=path)
 
 
@@ -154,7 +134,7 @@ def check_writable(*paths: Path) -> None:
     problems = []
     for path in paths:
         try:
-            with _writing(path), _prepared(path, ""):
+            with naming_file(path), _prepared(path, ""):
                 pass
         except InputError as error:
             problems.append(str(error))
@@ -163,13 +143,15 @@ def check_writable(*paths: Path) -> None:
 
 
 @contextlib.contextmanager
-def _writing(path: Path, of: int = 1) -> Iterator[None]:
+def naming_file(path: Path, of: int = 1) -> Iterator[None]:
     """Says which file cannot be written; `of`: how many are written together, or none."""
     try:
         yield
-    except _BAD_PATHS as error:
+    except BAD_PATHS as error:
         beside = f"; none of the {of} files is written" if of > 1 else ""
-        raise InputError(f"{_name(path)}: cannot be written ({_reason(error)}){beside}") from error
+        raise InputError(
+            f"{_name(path)}: cannot be written ({reason_of(error)}){beside}"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -177,68 +159,21 @@ def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
     """A temporary file beside the target with the content in it; gone at the end if it still is."""
     apart.writing(path)
     target = os.path.realpath(path)
-    mode = _mode_of(target)
-    temporary = _beside(target)
+    like = status_of(target)
+    temporary = name_beside(target)
     try:  # a signal may come as soon as the file is there
-        private = _NEW_FILE_MODE if mode is None else stat.S_IRUSR | stat.S_IWUSR
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, private)
-        with os.fdopen(descriptor, "wb") as file:
-            if mode is not None:
-                os.chmod(temporary, mode)  # before anything is in it
+        with new_file(temporary, like) as file:
             file.write(content.encode("utf-8") if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())  # else a crash of the machine may leave an empty file
         yield temporary, target
     finally:
-        try:
-            _remove(temporary)
-        except (KeyboardInterrupt, SystemExit):  # a signal as soon as it was called
-            _remove(temporary)
-            raise
-
-
-def _remove(*paths: str) -> None:
-    """Removes files, where they are there.
-
-    Raises:
-        InputError: Some stay; a line for each.
-    """
-    stay = []
-    for path in paths:
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            stay.append(f"{_name(Path(path))}: cannot be removed ({_reason(error)})")
-    if stay:
-        raise InputError("\n".join(stay))
-
-
-def _mode_of(target: str) -> int | None:
-    """Permissions of the file that is there already.
-
-    Raises:
-        OSError: It cannot be replaced by a file.
-    """
-    try:
-        mode = os.stat(target).st_mode
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(mode):
-        raise OSError("it is a folder")
-    if not stat.S_ISREG(mode):
-        raise OSError("it is not a regular file")
-    if not os.access(target, os.W_OK):
-        raise OSError("the file there is read-only")
-    return stat.S_IMODE(mode)
+        despite_signals(lambda: remove(temporary))
 
 
 def real_path(path: Path) -> Path:
     """Where a path leads through symbolic links; itself where no file can have such a path."""
     try:
         return Path(os.path.realpath(path))
-    except _BAD_PATHS:
+    except BAD_PATHS:
         return path
 
 
@@ -257,11 +192,6 @@ def text_as_path(text: str) -> str:
 
 def _name(path: Path) -> str:
     return one_line(str(path))
-
-
-def _reason(error: OSError | ValueError) -> str:
-    words = error.strerror if isinstance(error, OSError) else None
-    return one_line(words or str(error)).lower()
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -342,10 +272,10 @@ def read_bytes(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
         with path.open("rb") as file:
             too_large = os.fstat(file.fileno()).st_size > limit
             content = b"" if too_large else file.read(limit + 1)
-    except _BAD_PATHS as error:
+    except BAD_PATHS as error:
         inputs.holds(path, None)
         raise InputError(
-            f"{name}: cannot be read ({_reason(error)}){similar_file(path)}"
+            f"{name}: cannot be read ({reason_of(error)}){similar_file(path)}"
         ) from error
     inputs.holds(path, content, whole=not too_large)
     if too_large or len(content) > limit:
@@ -369,7 +299,7 @@ def is_file(path: Path) -> bool:
     """Whether a file is there; False for names that no file can have."""
     try:
         return path.is_file()
-    except _BAD_PATHS:
+    except BAD_PATHS:
         return False
 
 
@@ -377,7 +307,7 @@ def is_special(path: Path) -> bool:
     """Whether a pipe, a device or a socket is there, of which reading may not end."""
     try:
         return path.exists() and not (path.is_file() or path.is_dir())
-    except _BAD_PATHS:
+    except BAD_PATHS:
         return False
 
 
@@ -385,7 +315,7 @@ def is_folder(path: Path) -> bool:
     """Whether a folder is there; False for names that no folder can have."""
     try:
         return path.is_dir()
-    except _BAD_PATHS:
+    except BAD_PATHS:
         return False
 
 
@@ -395,6 +325,6 @@ def similar_file(path: Path) -> str:
         if path.exists():
             return ""
         names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
-    except _BAD_PATHS:
+    except BAD_PATHS:
         return ""
     return one_line(did_you_mean(path.name, names))

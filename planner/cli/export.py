@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ import typer
 
 from planner.base.apart import check_apart
 from planner.base.errors import InputError
-from planner.base.files import write_all
+from planner.base.files import write_folder
 from planner.base.vocabulary import LAUNCHERS
 from planner.cli.chakra import MaxNodes, Ranks, TraceFolder, chakra_texts, check_alone
 from planner.cli.completing import among, one_of, versions
@@ -187,21 +186,7 @@ def _write(
     """
     for path in texts:
         check_apart([(name, path)], {"plan": plan_file})
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{name}: {folder} is a file; name a folder")
-        made = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"{name}: {folder} cannot be made ({reason})") from error
-    try:
-        write_all(texts)
-    except BaseException:
-        if made:
-            with contextlib.suppress(OSError):  # somebody else has put something there
-                folder.rmdir()
-        raise
+    write_folder(folder, texts, name)
 
 
 def _print_main(result: ExportResult) -> None:

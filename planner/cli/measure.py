@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from planner.base.errors import ExitCode, InputError, PlannerError
+from planner.base.errors import ExitCode, InputError
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
@@ -138,26 +137,10 @@ def _write(result: MeasureResult, folder: Path) -> None:
     Raises:
         InputError: The folder is a file, or cannot be made or written to.
     """
-    from planner.base.files import write_all  # noqa: PLC0415  (not for --help)
+    from planner.base.files import write_folder  # noqa: PLC0415  (not for --help)
 
-    made: list[Path] = []
-    texts: dict[Path, str | bytes] = {folder / name: text for name, text in result.texts.items()}
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"output: {folder} is a file; name a folder")
-        _check_not_run(folder, result)
-        for home in dict.fromkeys((folder, *(path.parent for path in texts))):
-            made += [] if home.exists() else [home]
-            home.mkdir(parents=True, exist_ok=True)
-        write_all(texts)
-    except (OSError, ValueError, PlannerError) as error:  # ValueError: a path with a NUL
-        for home in reversed(made):
-            with contextlib.suppress(OSError):
-                home.rmdir()
-        if isinstance(error, PlannerError):
-            raise
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"output: {folder} cannot be made ({reason})") from error
+    _check_not_run(folder, result)
+    write_folder(folder, {folder / name: text for name, text in result.texts.items()})
 
 
 def _check_not_run(folder: Path, result: MeasureResult) -> None:
@@ -166,9 +149,12 @@ def _check_not_run(folder: Path, result: MeasureResult) -> None:
     Raises:
         InputError: It has them.
     """
-    from planner.evidence.calibration.launches.manifest import LOGS, NAME, PLAN  # noqa: PLC0415  (not for --help)
+    from planner.base.files import is_file, read_bytes  # noqa: PLC0415  (not for --help)
+    from planner.evidence.calibration.launches.manifest import LOGS, NAME, PLAN  # noqa: PLC0415
+    from strict_yaml.inputs import replacing  # noqa: PLC0415
 
-    old = [path for name in (NAME, PLAN) if (path := folder / name).is_file()]
-    same = all(path.read_text(encoding="utf-8") == result.texts[path.name] for path in old)
+    old = [path for name in (NAME, PLAN) if is_file(path := folder / name)]
+    with replacing():
+        same = all(read_bytes(path) == result.texts[path.name].encode() for path in old)
     if not same and (log := next(folder.glob(f"*/{LOGS}"), None)):
         raise InputError(f"output: {log} is the log of another launch; name another folder")

@@ -1,13 +1,19 @@
 """The lock beside a file: it waits, it names who holds it, and nobody that ended holds it."""
 
 import os
+import platform
+import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.base.locks import held_by, holding
@@ -66,3 +72,88 @@ def test_a_file_of_somebody_else_is_no_lock(tmp_path: Path) -> None:
     ):
         pass
     assert own.read_text() == "my notes"
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Inside of it files may be made, and nothing be written to them."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_said_and_leaves_no_lock(tmp_path: Path) -> None:
+    """It was a defect of planner, and an empty lock stayed."""
+    with (
+        pytest.raises(InputError, match=r"runs\.csv: cannot be written \(file too large\)"),
+        full_disk(),
+        holding(tmp_path / "runs.csv", 0.0, ""),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+@each("error", [KeyboardInterrupt(), SystemExit(143)])
+@each("call", ["os.open", "os.fdopen", "fcntl.flock", "platform.node", "os.unlink"])
+def test_a_signal_at_any_call_leaves_no_lock(
+    call: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It did before anybody was to remove one."""
+    module = sys.modules[call.partition(".")[0]]
+    real, came = getattr(module, call.partition(".")[2]), list[int]()
+
+    def broken(*given: object, **named: object) -> object:
+        found = real(*given, **named)
+        came.append(1)
+        if len(came) == 1:
+            raise error
+        return found
+
+    monkeypatch.setattr(call, broken)
+    with pytest.raises(type(error)), holding(tmp_path / "runs.csv", 0.0, ""):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_takes_no_lock_from_who_holds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, slept = tmp_path / "runs.csv", list[float]()
+
+    def interrupted(seconds: float) -> None:
+        slept.append(seconds)
+        raise KeyboardInterrupt
+
+    with holding(path, 0.0, ""):
+        monkeypatch.setattr(time, "sleep", interrupted)
+        with pytest.raises(KeyboardInterrupt), holding(path, 9.0, ""):
+            pass
+        assert held_by(path).startswith(f"process {os.getpid()} on host {platform.node()}")
+    assert len(slept) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_full_disk_took_of_a_lock_is_still_one(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv.lock").write_text('{"pro')
+    with holding(tmp_path / "runs.csv", 0.0, "") as held:
+        assert held
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_in_the_place_of_a_lock_holds_nobody_up(tmp_path: Path) -> None:
+    """Who asked waited for ever."""
+    path, found = tmp_path / "runs.csv", list[str]()
+    os.mkfifo(tmp_path / "runs.csv.lock")
+    asking = threading.Thread(target=lambda: found.append(held_by(path)), daemon=True)
+    asking.start()
+    asking.join(5.0)
+    assert found == [""]
+    with (
+        pytest.raises(InputError, match=r"runs\.csv\.lock: is no lock of planner; rename it"),
+        holding(path, 0.0, ""),
+    ):
+        pass
+    assert (tmp_path / "runs.csv.lock").is_fifo()

@@ -103,7 +103,7 @@ def _replaced(*paths: str) -> None:
 def test_a_rename_that_a_cut_of_power_undoes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only fsync of files was looked at."""
     faults, told = campaigns("faults"), list[str]()
-    monkeypatch.setattr("planner.base.files._renamed", _replaced)
+    monkeypatch.setattr("planner.base.replacement.rename", _replaced)
     monkeypatch.setattr(faults, "FAULTS", faults.FAULTS[1:2])
     ((_, count),) = faults.injected(told.append, "models import")
     assert count.faults == len(told) == 2
@@ -139,26 +139,31 @@ def test_names_that_cannot_be_given_or_taken_away(monkeypatch: pytest.MonkeyPatc
 
 def test_old_files_lie_in_the_folder_of_a_command_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only names with an ending had old files: an export was never tried over one."""
-    faults, told = campaigns("faults"), list[str]()
+    faults, placed, told = campaigns("faults"), campaigns("place"), list[str]()
 
     def command(*words: str) -> Any:
         folder = Path(words[-1])
+        made = not folder.exists()
         folder.mkdir(exist_ok=True)
         if not whole:
             with suppress(OSError):
-                (folder / faults.OTHER).unlink()
+                (folder / placed.OTHER).unlink()
         try:
             new = folder / ".planner-1"
             new.write_bytes(b"new")
             os.replace(new, folder / "train.py")
         except OSError as error:
             new.unlink(missing_ok=True)
+            if made:
+                folder.rmdir()
             return _outcome((), 2, err=f"error: {error}")
         return _outcome((), 0)
 
     monkeypatch.setattr(faults, "run", command)
     monkeypatch.setattr(faults, "FAULTS", faults.FAULTS[:1])
     monkeypatch.setattr(faults, "_CALLS", ("replace",))
+    monkeypatch.setattr(faults, "_OF_NAMES", ("link", "unlink"))
+    monkeypatch.setattr(placed, "run", command)
     words = ("export", "-o", "OUT")
     for whole in (True, False):
         with TemporaryDirectory() as name:
@@ -166,7 +171,7 @@ def test_old_files_lie_in_the_folder_of_a_command_too(monkeypatch: pytest.Monkey
             faults._of_command("export", words, place, told.append)
             place.cleared(words, old=True)
             there = place.files()
-        assert there == {"new/other.txt": faults.OLD, "new/train.py": faults.OLD}
+        assert there == {"new/other.txt": placed.OLD, "new/train.py": placed.OLD}
         assert any("new/other.txt is gone" in line for line in told) is not whole, told
         assert not any("is new and" in line for line in told), told
 

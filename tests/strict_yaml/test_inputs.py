@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import planner
-from planner.base.apart import check_apart, reading
+from planner.base.apart import OverwriteError, check_apart, reading
 from planner.base.files import read_text, write_atomically
 from strict_yaml import inputs
 
@@ -17,11 +16,11 @@ def test_whichever_comes_second_is_refused(tmp_path: Path) -> None:
     line = f"^{link} is the file that is read; name another$"
     with inputs.counting():
         read_text(path)
-        with pytest.raises(planner.InputError, match=line):
+        with pytest.raises(OverwriteError, match=line):
             write_atomically(link, "new")
     with inputs.counting():
         check_apart([("plot", link)])
-        with pytest.raises(planner.InputError, match=f"^plot: {link} is the job file that is read"):
+        with pytest.raises(OverwriteError, match=f"^plot: {link} is the job file that is read"):
             reading(path, "job")
     assert path.read_text(encoding="utf-8") == "old"
 
