@@ -6,6 +6,7 @@ The older answer is one of today with another best plan, other versions or anoth
 import copy
 import itertools
 from collections.abc import Callable, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -175,11 +176,55 @@ def test_a_plan_that_the_versions_of_today_refuse(answers: Any, tmp_path: Path) 
 
 
 def test_a_note_about_a_plan_is_no_refusal(answers: Any, tmp_path: Path) -> None:
-    """As on quantized weights, of which every plan has one."""
-    answer = answers("--job", "lora", "--frozen-weights", "nf4")
-    choice = reasons(answer, answer, tmp_path, older(CONSTANTS))[-1]
-    assert choice["cause"] == "cost"
-    assert "refused" not in choice["words"]
+    """Nor is a target that was assumed and runs no plan of the job."""
+    for more in (("--hardware", "gaudi2"), ("--job", "lora", "--frozen-weights", "nf4")):
+        answer = answers(*more)
+        choice = reasons(answer, answer, tmp_path, older(CONSTANTS))[-1]
+        assert choice["cause"] == "cost"
+        assert "refused" not in choice["words"]
+
+
+@each(("versions", "cause", "words"), [
+    ({}, "question", "another plan is best under what was asked or assumed otherwise"),
+    (CONSTANTS, "unknown", "as may be the constants of the cost model: which of them made it so"),
+])  # fmt: skip
+def test_plans_of_a_form_that_is_not_judged(
+    versions: dict[str, str], cause: str, words: str, answers: Any, tmp_path: Path
+) -> None:
+    """Layers that were given, and stages that the search chose."""
+    small = ("--chips", "2", "--axes", "dp,pp", "--layout")
+    edit: Edit = lambda it: it["versions"].update(versions)  # noqa: E731
+    choice = reasons(answers(*small, "6,6"), answers(*small, "uneven"), tmp_path, edit)[-1]
+    assert (choice["cause"], words in choice["words"]) == (cause, True), choice
+
+
+def test_equal_answers_that_cannot_be_costed(answers: Any, tmp_path: Path) -> None:
+    """As on pools: nothing moved, so nothing is to be said of it."""
+
+    def edit(document: Any) -> None:
+        document["question"]["plan_job"]["model"] = "no-such-model"
+
+    old = written(tmp_path / "old.json", answers(), edit)
+    new = written(tmp_path / "new.json", answers("--pue", "1.5"), edit)
+    (reason,) = planner("compare", old, new, "--json").document["reasons"]
+    assert reason["words"] == "pue: 1.1 (assumed) before, 1.5 now"
+
+
+def test_a_file_that_the_question_names(tmp_path: Path) -> None:
+    """It may have changed: no version tells of it."""
+    shipped = resources.files("models_db").joinpath("data", "gpt3-125m.yaml")
+    model = tmp_path / "my.yaml"
+    model.write_text(shipped.read_text(encoding="utf-8"), encoding="utf-8")
+    new = solve(*replaced(ASKED, "--model", model))
+
+    def edit(document: Any) -> None:
+        slower(document)
+        document["versions"] |= CONSTANTS
+
+    (reason,) = reasons(new, new, tmp_path, edit)
+    assert reason["words"].endswith(
+        "moved: the constants of the cost model or a file that it names"
+    )
 
 
 def test_both_of_another_version(answers: Any, tmp_path: Path) -> None:

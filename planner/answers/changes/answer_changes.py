@@ -90,7 +90,7 @@ class Answer:
     def is_proved(self) -> bool:
         """Whether nothing of its question is better, by its file."""
         proved = self.file.certificate
-        return proved.status == "optimal" and not proved.gap
+        return proved.status == "optimal" and (proved.gap or 0.0) <= SAME
 
     @property
     def names_files(self) -> bool:
