@@ -32,6 +32,7 @@ from planner.base.fields import (
     refusal,
 )
 from planner.base.messages import not_one_of, shown
+from planner.base.numerals import LEAST, MOST, beyond
 from planner.base.units import (
     parse_bytes,
     parse_bytes_per_s,
@@ -51,7 +52,6 @@ from planner.question.asked.usual import LEAST_PUE, MOST_PUE, RANGE
 
 _MOST = 4  # wrong words of one list that are reported
 _LARGEST_COUNT = 10**15
-_LARGEST = 1e30  # products of a few such figures are still floating-point numbers
 _LARGEST_AMOUNT = 1e12
 
 
@@ -62,20 +62,25 @@ def _reads(
 
     def read(value: Any) -> Any:
         if not isinstance(value, str):
-            return of_number(value)
+            return not_tiny(of_number(value))
         try:
             number = parse(value, what)
         except InputError as error:
             raise refusal(str(error).removeprefix(f"{what}: ")) from error
         if number < 0.0 and value.strip()[-1:].isalpha():  # the limit is told in other units
             raise refusal(f"{shown(value)}: must be greater than 0")
+        return not_tiny(number)
+
+    def not_tiny(number: Any) -> Any:
+        if isinstance(number, float) and 0.0 < number < LEAST:
+            raise refusal(f"{shown(number)}: {beyond(number)}")
         return number
 
     return BeforeValidator(read)
 
 
 _WHOLE = {"type": "integer", "minimum": 1}
-_Positive = Field(gt=0, le=_LARGEST, allow_inf_nan=False)
+_Positive = Field(gt=0, le=MOST, allow_inf_nan=False)
 Whole = Annotated[
     int,
     Field(ge=1, le=_LARGEST_COUNT),
@@ -313,8 +318,8 @@ def _within(value: Any) -> Any:
         seconds, chance = plain(value), None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise refusal(f"{shown(value)} is no deadline; write 60d, 60d@90% or seconds")
-    if not 0 < seconds <= _LARGEST:
-        raise refusal(f"{shown(value)} is no deadline; allowed: above 0 and up to {_LARGEST:g} s")
+    if beyond(seconds):
+        raise refusal(f"{shown(value)} is no deadline; allowed: {LEAST:g} to {MOST:g} s")
     return float(seconds) if chance is None else str(value).strip()
 
 

@@ -15,7 +15,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import is_file
 from planner.base.messages import Origin, shown
-from planner.base.numerals import number_of
+from planner.base.numerals import beyond, number_of
 from planner.base.units import (
     parse_bytes,
     parse_chance,
@@ -215,9 +215,10 @@ def _positive(
 ) -> Callable[[Any], float]:
     def read(given: Any) -> float:
         value = parse(str(given), name)
-        if not (value > 0.0 or (zero and value == 0.0)) or value > 1e30:
-            least = "at least 0" if zero else "greater than 0"
-            raise InputError(f"{name}: {shown(given)}: must be {least}, and finite")
+        rule = "" if zero and value == 0.0 else beyond(value)
+        if rule:
+            rule = "must be at least 0, and finite" if zero and not value > 0.0 else rule
+            raise InputError(f"{name}: {shown(given)}: {rule}")
         return value
 
     return read
