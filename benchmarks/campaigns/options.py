@@ -288,7 +288,9 @@ def _back(plan: Path, best: Any, target: str) -> str | None:
     found = said_of(again.document, again.document["job"])
     meant = said_of(best, job)
     apart = [name for name in meant if name not in lost and found.get(name) != meant[name]]
-    return ", ".join(f"{target}: {name} {meant[name]} is read as {found.get(name)}" for name in apart)
+    return ", ".join(
+        f"{target}: {name} {meant[name]} is read as {found.get(name)}" for name in apart
+    )
 
 
 def _tighter(words: tuple[str, ...], best: Any) -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,19 @@ from campaigns.damage import text_damage
 from planner.base.files import without_advice
 
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
-_WORDS = ("x", "cfg", "self", "None", "True", "return", "config", "recipe", "model", "int", "\u0435")
+_WORDS = (
+    "x",
+    "cfg",
+    "self",
+    "None",
+    "True",
+    "return",
+    "config",
+    "recipe",
+    "model",
+    "int",
+    "\u0435",
+)
 _BLOCKS = (
     "if True:", "if x:", "for _ in range(3):", "for x in y:", "while x:", "with open(x) as cfg:",
     "def inner():", "class Inner:", "async def inner():", "try:", "match x:\n    case 1:",

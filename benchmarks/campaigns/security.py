@@ -116,7 +116,9 @@ def scripts(told: Callable[[str], None], payloads: Sequence[str] = PAYLOADS) -> 
                     count.reached += not stopped
                     if stopped:
                         count.faults += 1
-                        told(f"export to {target} with {text!r}: {script} starts nothing: {stopped}")
+                        told(
+                            f"export to {target} with {text!r}: {script} starts nothing: {stopped}"
+                        )
                 if injected := [*Path(name).rglob("INJECTED")]:
                     count.faults += 1
                     told(f"export to {target} with {text!r} ran a command")

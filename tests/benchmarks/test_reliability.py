@@ -20,7 +20,32 @@ import pytest
 from support.campaigns import campaigns
 from support.cases import each
 
-KINDS = tuple(campaigns("readers").readers())
+KINDS = (
+    "job", "job with a layout", "plan", "plan with stages", "front, JSON", "answer", "study",
+    "fleet", "assumptions", "cluster of workers", "site of failures", "gaps between failures",
+    "cluster", "cluster in full", "record like another", "chip", "model", "config.json",
+    "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges", "graph, adjacency",
+    "traffic, npy", "traffic, CSV", "traffic, YAML", "workload", "order of GPUs", "runs",
+    "calibration", "nccl-tests", "GEMM", "GEMM, hipBLASLt", "GEMM, mamf-finder", "runs, packed",
+    "rows of collectives", "rows of microbench", "rows of failures", "rows of energy",
+    "rows of memory", "failures", "points", "log of a run", "log of accelerate",
+    "log of torchtitan", "log of maxtext", "log of nanotron", "log of deepspeed",
+    "log of DeepSpeed's pipeline", "log of transformers", "launch", "outputs, CSV",
+    "outputs, matrix", "outputs, list", "outputs, NCCL", "outputs, ROCm", "outputs, Slurm",
+    "outputs, ports", "trace, Kineto", "trace, packed", "trace, Nsight",
+    "recipe of Megatron-Bridge", "recipe of NeMo 2", "recipe of NeMo 2 by name",
+    "functions of torchtitan", "launch, TOML of torchtitan", "launch of NeMo 1",
+    "launch of GPT-NeoX", "launch of Primus", "launch of Megatron-DeepSpeed",
+    "launch of a Bridge recipe", "launch with experts", "launch, script of MaxText",
+    "settings beside a script", "launcher's settings beside a script", "hosts beside a script",
+    "definition, data classes", "definition, arguments of torchtitan",
+    "definition, built by torchtitan", "definition, MaxText", "definition, arguments",
+    "weights, index", "weights, header", "store", "store, its log", "schedule", "schedule, XML",
+    "launch of megatron", "launch of deepspeed", "launch of torchtitan", "launch of maxtext",
+    "launch of nanotron", "launch of axolotl", "launch of trl", "launch of torchtune", "front, CSV",
+    "manifest", "certificate", "certificate of stages", "document of solve", "document of evaluate",
+    "document of explain", "document of phases", "document of down",
+)  # fmt: skip
 QUICK = (
     "store", "config.json", "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges",
     "traffic, npy", "traffic, CSV", "failures", "schedule", "schedule, XML",
@@ -32,6 +57,10 @@ READ_AT_ONCE = (
 )  # fmt: skip
 """Kinds that are read in less than 5 ms where no command is around it."""
 PER_COMMAND, PER_QUICK_COMMAND, PER_READER, PER_QUICK_READER = 20, 40, 15, 520
+
+
+def test_every_kind_is_damaged_here() -> None:
+    assert {*KINDS} == {*campaigns("readers").readers()}
 
 
 @pytest.mark.every

@@ -45,7 +45,9 @@ class OwnSite(_Strict):
     note: str = ""
     date: Annotated[str, BeforeValidator(_day)] = ""
     planner: str = ""
-    failures: Annotated[int, Field(ge=1, le=_MOST_FAILURES)] = Field(description="Interruptions of jobs.")
+    failures: Annotated[int, Field(ge=1, le=_MOST_FAILURES)] = Field(
+        description="Interruptions of jobs."
+    )
     exposure_chip_hours: Annotated[float, Field(ge=LEAST, le=MOST, allow_inf_nan=False)] = Field(
         description="Chips times hours in which they came."
     )
