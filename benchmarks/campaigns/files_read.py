@@ -201,11 +201,12 @@ PARSED: Mapping[str, tuple[str, ...]] = {
 """Modules that open or parse what a user gives, and kinds that each of them has to be run by."""
 OWN: Mapping[str, str] = {
     "planner/answers/installation.py": "of the system, and an answer that planner keeps",
-    "planner/base/locks.py": "locks of planner", "planner/cli/databases.py": "a record, by another", "planner/cli/measure.py": "what it has written",
+    "planner/base/locks.py": "locks of planner", "planner/cli/databases.py": "what others read",
+    "planner/cli/measure.py": "what it has written",
     "planner/collectives/questions/shipped.py": "shipped",
     "planner/collectives/tables/tables.py": "shipped", "planner/cost/chakra/schema.py": "shipped",
     "planner/evidence/left_out/coverage.py": "pages of this repository",
-    "planner/report/pages/page.py": "shipped", "planner/web/serving.py": "pages that planner builds",
+    "planner/report/pages/page.py": "shipped", "planner/web/serving.py": "pages that it built",
     "planner/studies/sweep/places.py": "of the system", "models_db/hub/formulas.py": "shipped",
     "strict_yaml/cache.py": "what planner keeps of files that it has read",
     "planner/collectives/questions/table.py": "shipped", "planner/question/recipes/recipes.py":
@@ -246,6 +247,6 @@ def _opener(called: ast.expr) -> bool:
     if not isinstance(called, ast.Attribute):
         return False
     outer = called.value.id if isinstance(called.value, ast.Name) else ""
-    return f"{outer}.{called.attr}" in _OPENS or called.attr.startswith("read_") and (
+    return f"{outer}.{called.attr}" in _OPENS or (called.attr.startswith("read_") and (
         called.attr in _OPENS
-    )  # fmt: skip
+    ))  # fmt: skip

@@ -59,10 +59,12 @@ class Folder:
             file.write_bytes(reader.beside[1])
         if reading is not None:
             return read(reading, file)
-        places = {"FILE": file, "PLAN": self.plan, "NEW": self.new, "TOPOLOGY": self.topology,
-                  "LAUNCHED": self.launched, "OUT": self.out,
-                  **{f"OUT{end}": self.out.with_suffix(end) for end in (".xml", ".html")}}  # fmt: skip
-        return run(*filled(reader.command, **places))
+        written = {f"OUT{end}": self.out.with_suffix(end) for end in (".xml", ".html")}
+        words = filled(
+            reader.command, FILE=file, PLAN=self.plan, NEW=self.new, OUT=self.out,
+            TOPOLOGY=self.topology, LAUNCHED=self.launched, **written,
+        )  # fmt: skip
+        return run(*words)
 
 
 def named(suffix: str) -> str:

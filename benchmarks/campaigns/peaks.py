@@ -40,7 +40,7 @@ class Count:
 
 @dataclass(slots=True)
 class Found:
-    """Counts by format, and the chips of which no rate was checked, with what their records lack."""
+    """Counts by format, and chips of which no rate was checked, with what their records lack."""
 
     counts: dict[str, Count] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)

@@ -37,10 +37,12 @@ _VALUES = (
     "[0] * 10**9", "[]", "{}", "()", "'²'", "'1e9'", "b'8'", "8j", "...", "x", "lambda: 8",
     "f'{x}'", "int('8')", "x if y else z", "(x := 8)", "[*x]", "{**x}", "not 8", "-8", "8 // 0",
     "8 % 0", "'%s' % 8", "'\\ud800'", "1_000", "0x10", "float('nan')", "__import__('os')", "8 or 4",
-    "[x for x in y]", "min(8, 4)", "min()", "9" * 5000, "cfg", "cfg.model", "cfg.model.x[0]", "2**-1",
+    "[x for x in y]", "min(8, 4)", "min()", "9" * 5000, "cfg", "cfg.model",
+    "cfg.model.x[0]", "2**-1",
 )  # fmt: skip
 _ROUND = ("{0} * 2", "{0} + {0}", "[{0}] * 3", "[{0}, {0}]", "f'{{{0}}}'", "int({0})", "({0},)",
-          "{0} ** {0}", "{0} if x else {0}", "lambda: {0}", "-{0}", "max({0}, {0})", "run.Config({0})",
+          "{0} ** {0}", "{0} if x else {0}", "lambda: {0}", "-{0}", "max({0}, {0})",
+          "run.Config({0})",
           "{{'x': {0}}}", "{0}.x", "{0}[0]", "{0}()", "({0})")  # fmt: skip
 _DOUBLED = (2, 12, 22)
 """Of doublings: one that is carried out takes some seconds, but neither minutes nor gigabytes."""
@@ -48,7 +50,8 @@ _MANY = (28, 300, 3000)
 _ENDLESS = (
     "def f(): return f()\nx = f()\n", "def f(): return g()\ndef g(): return f()\nx = g()\n",
     "x = y\ny = x\n", "class A(A): pass\n", "class A(B): pass\nclass B(A): pass\n", "x = x\n",
-    "def f(x=f()): return x\n", "cfg = f(cfg)\n", "f = f.f\n", "from . import x\nfrom .x import x\n",
+    "def f(x=f()): return x\n", "cfg = f(cfg)\n", "f = f.f\n",
+    "from . import x\nfrom .x import x\n",
 )  # fmt: skip
 
 
@@ -200,7 +203,8 @@ def _nested(random: Random) -> str:
     many = random.choice(_MANY)
     left, right = random.choice((
         ("(", ")"), ("[", "]"), ("f(", ")"), ("{1: ", "}"), ("not ", ""), ("-", ""), ("8 + ", ""),
-        ("x.", ""), ("lambda: ", ""), ("8 if x else ", ""), ("8 and ", ""), ("f(x=", ")"), ("'a' ", ""),
+        ("x.", ""), ("lambda: ", ""), ("8 if x else ", ""), ("8 and ", ""), ("f(x=", ")"),
+        ("'a' ", ""),
         ("8 ** ", ""), ("x[", "]"), ("Config(x=", ")"), ("8, ", ""), ("await ", ""),
     ))  # fmt: skip
     if random.random() < 0.3:

@@ -23,6 +23,7 @@ FILES = ROOT / "tests" / "answers" / "files"
 FORMATS = ROOT / "tests" / "formats"
 _LOGS = ROOT / "tests" / "evidence" / "training_logs" / "kept"
 _JOB = ("--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", "8")
+_SMALL = (*_JOB[2:], "--model", "gpt3-125m", "--axes", "dp")
 _GOODPUT = ("goodput", "--chips", "512", "--step-time", "10s", "--stall", "5s")
 
 
@@ -34,7 +35,7 @@ def readers() -> dict[str, Reader]:
         for name, (suffix, content, command) in {**_plans(), **_machines(), **_measured(),
                                                 **_outputs()}.items()
     }  # fmt: skip
-    return kept | launch_readers() | definition_readers() | _stores() | _made()
+    return kept | launch_readers() | definition_readers() | _stores() | _made() | _documents()
 
 
 def _stores() -> dict[str, Reader]:
@@ -177,25 +178,12 @@ def _made() -> dict[str, Reader]:
             made=(("collective", "export", *ring, "MADE.xml"), ""),
         ),
     }
-    job = (*_JOB[2:], "--model", "gpt3-125m", "--axes", "dp")
-    documents = {
-        f"document of {name}": Reader(
-            suffix=".json", command=("report", "FILE", "-o", "OUT.html"), made=((*made, "--json"), "-"),
-            seal=sealed,
-        )
-        for name, made in {
-            "solve": ("solve", *job), "evaluate": ("evaluate", "LAUNCHED"),
-            "explain": ("explain", "LAUNCHED"),
-            "phases": ("solve", *job, "--phases", "1e9", "--phases", "2e9,seq_len=4Ki"),
-            "down": ("solve", "--down", "1chips", "--resume-from", "LAUNCHED"),
-        }.items()
-    }  # fmt: skip
     measure = ("measure", *_JOB, "--framework", "megatron", "-o", "MADE")
     proved = ("solve", "--model", "gpt3-125m", *_JOB[2:], "--certificate")
     others = {
         "front, CSV": Reader(
             suffix=".csv", command=("evaluate", "FILE", "--row", "1", "--json"),
-            made=(("solve", *job, "--front", "time,energy", "--pareto", "MADE.csv"), ""),
+            made=(("solve", *_SMALL, "--front", "time,energy", "--pareto", "MADE.csv"), ""),
         ),
         "manifest": Reader(suffix=".yaml", command=(), made=(measure, "manifest.yaml")),
         "certificate": Reader(
@@ -208,7 +196,24 @@ def _made() -> dict[str, Reader]:
                    "--front-points", "1"), ""),
         ),
     }  # fmt: skip
-    return schedules | found | others | documents
+    return schedules | found | others
+
+
+def _documents() -> dict[str, Reader]:
+    """Answers, of which a report is made."""
+    made: dict[str, tuple[str, ...]] = {
+        "solve": ("solve", *_SMALL), "evaluate": ("evaluate", "LAUNCHED"),
+        "explain": ("explain", "LAUNCHED"),
+        "phases": ("solve", *_SMALL, "--phases", "1e9", "--phases", "2e9,seq_len=4Ki"),
+        "down": ("solve", "--down", "1chips", "--resume-from", "LAUNCHED"),
+    }  # fmt: skip
+    command = ("report", "FILE", "-o", "OUT.html")
+    return {
+        f"document of {name}": Reader(
+            suffix=".json", command=command, made=((*words, "--json"), "-"), seal=sealed
+        )
+        for name, words in made.items()
+    }
 
 
 def _kept(path: Path) -> bytes:

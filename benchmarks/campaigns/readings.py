@@ -112,8 +112,8 @@ RECIPES = (
     "recipe of Megatron-Bridge", "recipe of NeMo 2", "recipe of NeMo 2 by name",
     "functions of torchtitan", "launch, TOML of torchtitan", "launch of NeMo 1",
     "launch of GPT-NeoX", "launch of Primus", "launch of Megatron-DeepSpeed",
-    "launch of a Bridge recipe", "launch with experts", "launch, script of MaxText", "settings beside a script",
-    "launcher's settings beside a script", "hosts beside a script",
+    "launch of a Bridge recipe", "launch with experts", "launch, script of MaxText",
+    "settings beside a script", "launcher's settings beside a script", "hosts beside a script",
 )  # fmt: skip
 """Launches of a form that nothing exports."""
 READINGS: Mapping[str, Callable[[Path], object]] = {

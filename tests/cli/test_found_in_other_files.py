@@ -7,6 +7,7 @@ import pytest
 from support.cases import each
 
 from cli.command import planner, refused
+from planner.base.errors import InputError
 from planner.evidence.calibration.logs.gemm_log import parse_gemm
 from planner.evidence.runs.networks import network_bytes_per_s
 
@@ -52,7 +53,7 @@ HEADING = "transA,transB,m,n,k,a_type,d_type,hipblaslt-Gflops,us\n"
 
 @each("row", ["N,N,4096,4096,4096,bf16_r", "N,N,4096,4096,4096,bf16_r,bf16_r,1"])
 def test_a_line_of_hipblaslt_that_is_cut_off(row: str) -> None:
-    with pytest.raises(ValueError, match="line 2: us: '' is not a number"):
+    with pytest.raises(InputError, match="line 2: us: '' is not a number"):
         parse_gemm(HEADING + row + "\n", "g.txt")
 
 
@@ -64,7 +65,8 @@ def test_more_cells_than_a_short_heading_of_hipblaslt(tmp_path: Path) -> None:
 
 
 ROWS = {
-    "energy": "id,hardware,n_chips,avg_power_w_per_chip\na,h100-sxm5-80,512,{}\n",
+    "energy": "id,hardware,n_chips,avg_power_w_per_chip,power_boundary,cooling\n"
+    "a,h100-sxm5-80,512,{},node,liquid\n",
     "collectives": "id,hardware,n_gpus,collective,bytes,time_us\n"
     "a,h100-sxm5-80,64,all_reduce,{},2984\n",
     "microbench": "id,chip,test,m,n,k,value,unit\n"
