@@ -20,7 +20,8 @@ from pathlib import Path
 from random import Random
 
 from campaigns import samples
-from campaigns.readers import FORMATS, Reader, readers
+from campaigns.reader import Reader
+from campaigns.readers import FORMATS, readers
 from campaigns.readings import READINGS
 from campaigns.running import Outcome, filled, read, run
 from planner.base.files import write_atomically

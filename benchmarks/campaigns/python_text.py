@@ -138,8 +138,11 @@ def _argument(text: str, tree: ast.Module, random: Random) -> str:
     parts = [*one.args, *one.keywords]
     if parts and random.random() < 0.4:
         part = random.choice(parts)
-        (one.args if isinstance(part, ast.expr) else one.keywords).remove(part)
-        other.keywords += [part] if isinstance(part, ast.keyword) else []
+        if isinstance(part, ast.keyword):
+            one.keywords.remove(part)
+            other.keywords.append(part)
+        elif isinstance(part, ast.expr):
+            one.args.remove(part)
     else:
         value = random.choice((ast.Constant(8), ast.Name("x"), one.func))
         made = random.choice((

@@ -1,6 +1,7 @@
 """What campaigns found in kinds of files that none of them had damaged before."""
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,21 @@ def test_an_export_of_deepspeed_says_what_its_file_leaves_to_code(tmp_path: Path
     found = planner("export", plan, "--to", "deepspeed", "--allow-lossy", "--json")
     lost = {one["field"] for one in json.loads(found.out)["lossy"]}
     assert {"seq_len", "recompute"} <= lost
+
+
+@each(("name", "text", "command"), [
+    ("a.py", 'A = "\\B"\n', ("models", "import", "FILE", "--name", "mine", "-o", "out.yaml")),
+    ("a.sh", "torchrun pretrain_gpt.py --num-layers $((1if 2 else 3))\n", LAUNCH),
+    ("a.sh", "torchrun pretrain_gpt.py --num-layers 2 --moe-layer-freq '1if 2 else 3'\n", LAUNCH),
+    ("study.yaml", "job: {model: gpt3-125m}\ncross: {chips: [8]}\nwhere: [chips > 1or 2]\n",
+     ("sweep", "run", "FILE", "--dry-run")),
+])  # fmt: skip
+def test_advice_of_python_is_not_told(
+    name: str, text: str, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(text, encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = planner(*(name if word == "FILE" else word for word in command))
+    assert done.code in (0, 2), done.err
