@@ -58,7 +58,7 @@ READ_AT_ONCE = (
 """Kinds that are read in less than 5 ms where no command is around it."""
 SLOW = ("document of ", "launch with experts", "recipe of Megatron-Bridge", "definition, arguments")
 """How kinds begin whose commands, or what reads them, take a tenth of a second or more."""
-PER_COMMAND, PER_QUICK_COMMAND, PER_SLOW, PER_READER, PER_QUICK_READER = 20, 40, 3, 15, 520
+PER_COMMAND, PER_QUICK_COMMAND, PER_SLOW, PER_READER, PER_QUICK_READER = 20, 40, 2, 15, 520
 
 
 def test_every_kind_is_damaged_here() -> None:
