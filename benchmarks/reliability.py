@@ -9,6 +9,7 @@
     python benchmarks/reliability.py surroundings
     python benchmarks/reliability.py security
     python benchmarks/reliability.py extremes --count 1000
+    python benchmarks/reliability.py peaks
     python benchmarks/reliability.py same
     python benchmarks/reliability.py versions --python ../other/bin/python
     python benchmarks/reliability.py lasting --count 2000
@@ -43,6 +44,7 @@ from campaigns import (
     lasting,
     licences,
     options,
+    peaks,
     running,
     same,
     security,
@@ -146,6 +148,16 @@ def _extremes(count: int, _seed: int, told: Told) -> Table:
     )
 
 
+def _peaks(_count: int, _seed: int, told: Told) -> Table:
+    found = peaks.campaign(told)
+    unchecked = ", ".join(f"{name} ({lacks})" for name, lacks in found.unchecked.items())
+    return Table(
+        title="Peak rates against units x clock x width of the same record, or against a rate "
+        f"that was; of these chips none, for want of what is named: {unchecked}",
+        rows=_rows(found.counts.items(), "format"),
+    )
+
+
 def _same(_count: int, _seed: int, told: Told) -> Table:
     questions = ", ".join(f"`{name}`" for name in same.QUESTIONS)
     return Table(
@@ -189,6 +201,7 @@ PARTS: dict[str, Callable[[int, int, Told], Table]] = {
     "options": _options, "commands": _commands, "faults": _faults,
     "signals": _signals, "surroundings": _surroundings,
     "security": _security, "extremes": _extremes, "same": _same, "lasting": _lasting,
+    "peaks": _peaks,
     "at-once": _at_once, "licences": _licences,
 }  # fmt: skip
 

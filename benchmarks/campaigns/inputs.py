@@ -20,7 +20,8 @@ from pathlib import Path
 from random import Random
 
 from campaigns import samples
-from campaigns.readers import FORMATS, Reader, readers
+from campaigns.reader import Reader
+from campaigns.readers import FORMATS, readers
 from campaigns.readings import READINGS
 from campaigns.running import Outcome, filled, read, run
 from planner.base.files import write_atomically
@@ -43,26 +44,33 @@ class Folder:
         self.launched.write_bytes(samples.PLAN)
         self.plan.write_bytes((FORMATS / "plan-1.yaml").read_bytes())
         self.new.write_bytes((FORMATS / "result-2.json").read_bytes())
+        self.own = frozenset(path.iterdir())
 
     def tried(
         self, reader: Reader, content: bytes, reading: Callable[[Path], object] | None = None
     ) -> Outcome:
         """What the command says to a file, or what reads it alone."""
-        for old in self.path.glob("file.*"):  # also what a command left beside it
-            old.unlink()
-        file = self.path / f"file{reader.suffix}"
+        for old in self.path.iterdir():  # also what a command left beside it
+            if old.is_file() and old not in self.own:
+                old.unlink()
+        file = self.path / named(reader.suffix)
         file.write_bytes(content)
         if reader.beside[0]:
-            file = file.with_suffix(reader.beside[0])
+            file = self.path / named(reader.beside[0])
             file.write_bytes(reader.beside[1])
         if reading is not None:
             return read(reading, file)
-        self.out.unlink(missing_ok=True)
+        written = {f"OUT{end}": self.out.with_suffix(end) for end in (".xml", ".html")}
         words = filled(
             reader.command, FILE=file, PLAN=self.plan, NEW=self.new, OUT=self.out,
-            TOPOLOGY=self.topology,
+            TOPOLOGY=self.topology, LAUNCHED=self.launched, **written,
         )  # fmt: skip
         return run(*words)
+
+
+def named(suffix: str) -> str:
+    """The name of a file by its `Reader.suffix`."""
+    return f"file{suffix}" if suffix.startswith(".") else suffix
 
 
 def whole(reader: Reader, folder: Folder) -> Reader:
@@ -76,6 +84,8 @@ def whole(reader: Reader, folder: Folder) -> Reader:
         for word in command
     ]
     done = run(*words)
+    if file == "-":
+        return replace(reader, content=done.out.encode())
     path = place / file if file else place.with_suffix(reader.suffix)
     if not path.is_file():
         raise SystemExit(f"error: {' '.join(words)}: {done.err}")

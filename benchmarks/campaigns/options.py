@@ -241,28 +241,56 @@ def _equal(done: Outcome, objective: float, best: Any = None) -> str:
     return "" if same else f"{_value(done)} and {objective}"
 
 
-_LEFT_TO_CODE = {"deepspeed": ("recompute",)}
-"""What the file of a target leaves to the program that reads it, and the export says so."""
-_DECIDED = ("mesh", "micro_batch", "schedule", "interleave", "recompute")
+_OF_PLAN = (
+    "micro_batch", "interleave", "sharding", "sequence_parallel", "recompute", "offload", "clock",
+)  # fmt: skip
+_OF_JOB = ("seq_len", "batch_tokens", "precision", "job")
+
+
+def said_of(answer: Any, job: Any) -> dict[str, Any]:
+    """What a plan and its job say, where it makes a difference, by the names of fields.
+
+    Args:
+        answer: A plan in an answer, with what it costs.
+        job: The job in an answer.
+    """
+    mesh = {axis: size for axis, size in answer["mesh"].items() if size > 1}
+    order = answer["placement"]["order"]
+    return {
+        **{axis: mesh.get(axis, 1) for axis in order},
+        **{axis: size for axis, size in answer["mesh"].items() if axis not in order},
+        **{name: answer[name] for name in _OF_PLAN}, **{name: job[name] for name in _OF_JOB},
+        **{name: answer[name] if "pp" in mesh else "" for name in ("schedule", "split")},
+        "cp_mode": answer["cp_mode"] if "cp" in mesh else "",
+        "placement": [axis for axis in order if axis in mesh],
+    }  # fmt: skip
 
 
 def _back(plan: Path, best: Any, target: str) -> str | None:
-    """Written for a framework, without loss, and read again; None: that cannot run it."""
+    """Written for a framework and read again; None: that cannot run it.
+
+    All that a plan and its job say is held against what is read, but for what the export itself
+    calls lost. The length of sequences is given beside a file that does not say it.
+    """
+    job = run("evaluate", plan, "--json").document["job"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "exported"
-        done = run("export", plan, "--to", target, "-o", folder)
+        done = run("export", plan, "--to", target, "-o", folder, "--json")
         if done.code != 0:
             return done.fault() or None
+        lost = {one["field"] for one in done.document["lossy"]}
         again = run(
             "evaluate", "--from", target, folder / _TARGETS[target], *_machine(plan), "--chips",
-            best["chips"], "--json",
+            best["chips"], *(("--seq-len", job["seq_len"]) if "seq_len" in lost else ()), "--json",
         )  # fmt: skip
     if again.code != 0:
         return f"{target}: {again.code}: {again.err}"
-    found = again.document
-    names = [name for name in _DECIDED if name not in _LEFT_TO_CODE.get(target, ())]
-    apart = [name for name in names if found[name] != best[name]]
-    return ", ".join(f"{target}: {name} {best[name]} is read as {found[name]}" for name in apart)
+    found = said_of(again.document, again.document["job"])
+    meant = said_of(best, job)
+    apart = [name for name in meant if name not in lost and found.get(name) != meant[name]]
+    return ", ".join(
+        f"{target}: {name} {meant[name]} is read as {found.get(name)}" for name in apart
+    )
 
 
 def _tighter(words: tuple[str, ...], best: Any) -> dict[str, tuple[str, ...]]:

@@ -2,106 +2,29 @@
 
 from __future__ import annotations
 
-import functools
+import gzip
 import io
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from random import Random
-from typing import Any
 
 import numpy as np
 
 from campaigns import samples, stores
-from campaigns.damage import text_damage, tree_damage
-from campaigns.json_texts import json_text, large
-from campaigns.readings import DETECTED
-from campaigns.strain import strained
+from campaigns.launch_readers import KEPT, definition_readers, launch_readers
+from campaigns.reader import Reader
+from campaigns.readings import DETECTED, LOGS
 from planner.base.jsonfile import sealed
 from planner.verification.document import sealed as proof_sealed
-from strict_yaml.errors import YamlError
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "tests" / "answers" / "files"
 FORMATS = ROOT / "tests" / "formats"
-_AS_TEXT, _OF_KIND = 0.4, 0.6
-"""The share of the damage of a tree that is done to its text; of other damage, that of its kind."""
-_AS_JSON, _LARGE = 0.3, 0.3
-"""The share of files of YAML that are written as JSON, and of strained trees that are large."""
+_LOGS = ROOT / "tests" / "evidence" / "training_logs" / "kept"
 _JOB = ("--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", "8")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
-    """A kind of file.
-
-    Attributes:
-        suffix: Of its name.
-        command: What reads it: FILE, and PLAN, NEW, TOPOLOGY and OUT of the folder; none: a command
-            takes the folder in which it lies, and it is read alone.
-        content: An undamaged one; empty: `made` gives it.
-        made: The command that writes one, and the name of the file that it writes to MADE.
-        seal: Gives it its digest anew, where it carries one.
-        damage: Of its kind.
-        beside: Suffix and content of the file that the command is given, beside which it lies.
-    """
-
-    suffix: str
-    command: tuple[str, ...]
-    content: bytes = b""
-    made: tuple[tuple[str, ...], str] = ((), "")
-    seal: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    damage: Callable[[bytes, Random], bytes] | None = None
-    beside: tuple[str, bytes] = ("", b"")
-
-    @property
-    def tree(self) -> Any:
-        """It as data, not to be changed; None: it is no tree."""
-        return _tree(self.suffix, self.content)
-
-    def damaged(self, random: Random) -> bytes:
-        """It after some damage."""
-        if self.damage is not None and random.random() < _OF_KIND:
-            return self.damage(self.content, random)
-        tree = self.tree
-        if tree is None or random.random() < _AS_TEXT:
-            return text_damage(self.content, random)
-        tree = tree_damage(tree, random)
-        as_json = self.suffix == ".json" or random.random() < _AS_JSON
-        try:
-            return (
-                self._written(tree, random)
-                if as_json
-                else dump_yaml(tree).encode("utf-8", "surrogatepass")
-            )
-        except (ValueError, TypeError, YamlError):  # no such file can be written
-            return text_damage(self.content, random)
-
-    def strained(self, random: Random) -> bytes:
-        """It with much of the same, deep nesting or odd members; as JSON with much in it."""
-        if isinstance(self.tree, dict) and random.random() < _LARGE:
-            return self._written(large(self.tree, random), random)
-        return strained(self.content, random)
-
-    def _written(self, tree: Any, random: Random) -> bytes:
-        """It as JSON, which files of YAML may be too."""
-        if self.seal is not None and isinstance(tree, dict):
-            tree = self.seal(tree)
-        return json_text(tree, random)
-
-
-@functools.cache
-def _tree(suffix: str, content: bytes) -> Any:
-    """A file as data; read once, as that takes longer than most damage."""
-    try:
-        if suffix == ".json":
-            return json.loads(content)
-        return load_yaml(content) if suffix in (".yaml", ".yml") else None
-    except (YamlError, ValueError):
-        return None
+_SMALL = (*_JOB[2:], "--model", "gpt3-125m", "--axes", "dp")
+_GOODPUT = ("goodput", "--chips", "512", "--step-time", "10s", "--stall", "5s")
 
 
 def readers() -> dict[str, Reader]:
@@ -112,7 +35,7 @@ def readers() -> dict[str, Reader]:
         for name, (suffix, content, command) in {**_plans(), **_machines(), **_measured(),
                                                 **_outputs()}.items()
     }  # fmt: skip
-    return kept | _stores() | _made()
+    return kept | launch_readers() | definition_readers() | _stores() | _made() | _documents()
 
 
 def _stores() -> dict[str, Reader]:
@@ -144,6 +67,10 @@ def _plans() -> Given:
         "fleet": (".yaml", _kept(FILES / "fleet.yaml"), ("fleet", "FILE")),
         "assumptions": (".yaml", samples.ASSUMPTIONS,
                         ("evaluate", "PLAN", "--assumptions", "FILE")),
+        "cluster of workers": (".yaml", samples.WORKERS, ()),
+        "site of failures": (".yaml", samples.SITE, (*_GOODPUT, "--failure-site", "FILE")),
+        "gaps between failures": (".txt", samples.GAPS,
+                                  (*_GOODPUT, "--simulate", "FILE", "--runs", "3")),
     }  # fmt: skip
 
 
@@ -156,6 +83,7 @@ def _machines() -> Given:
     return {
         "cluster": (".yaml", _kept(FILES / "my-cluster.yaml"), ("hardware", "show", "FILE")),
         "cluster in full": (".yaml", cluster, ("evaluate", "PLAN", "--hardware", "FILE")),
+        "record like another": (".yaml", samples.LIKE, ("hardware", "show", "FILE")),
         "chip": (".yaml", dump_yaml(load_yaml(cluster)["chip"]).encode(),
                  ("hardware", "show", "FILE")),
         "model": (".yaml", _kept(FILES / "my-model.yaml"), ("models", "show", "FILE")),
@@ -168,6 +96,10 @@ def _machines() -> Given:
         "graph, adjacency": (".adjlist", samples.ADJACENT, graph),
         "traffic, npy": (".npy", array.getvalue(), traffic),
         "traffic, CSV": (".csv", samples.MATRIX, traffic),
+        "traffic, YAML": (".yaml", samples.TRAFFIC, traffic),
+        "workload": (".yaml", samples.WORKLOAD, ("ridgeline", "--workload", "FILE")),
+        "order of GPUs": (".txt", samples.LINKS, ("collective", "export", "--topology", "ring:4",
+                                                  "--topo", "FILE", "-o", "OUT.xml")),
     }  # fmt: skip
 
 
@@ -180,10 +112,19 @@ def _measured() -> Given:
         "nccl-tests": (".txt", _kept(FILES / "all_reduce_perf.txt"),
                        (*calibrate, "--nccl", "FILE")),
         "GEMM": (".csv", _kept(FILES / "gemm.csv"), (*calibrate, "--gemm", "FILE")),
+        "GEMM, hipBLASLt": (".txt", _kept(KEPT / "hipblaslt.txt"), (*calibrate, "--gemm", "FILE")),
+        "GEMM, mamf-finder": (".txt", _kept(KEPT / "mamf.txt"), (*calibrate, "--gemm", "FILE")),
+        "runs, packed": (".csv.gz", gzip.compress(_kept(FILES / "runs.csv"), mtime=0),
+                         ("validate", "--data", "FILE")),
+        **{f"rows of {what}": (".csv", _kept(KEPT / f"{what}.csv"),
+                               ("validate", "--what", what, "--data", "FILE"))
+           for what in ("collectives", "microbench", "failures", "energy", "memory")},
         "failures": (".csv", samples.FAILURES, ("calibrate", "--failures", "FILE", "-o", "OUT")),
         "points": (".csv", _kept(FILES / "points.csv"),
                    ("ridgeline", "--hardware", "h100-sxm5-80", "--csv", "FILE")),
         "log of a run": (".log", samples.LOG, ("check", "PLAN", "--log", "FILE")),
+        "log of accelerate": (".log", samples.EXPORTED, ("check", "PLAN", "--log", "FILE")),
+        **{f"log of {name}": (".log", _kept(_LOGS / file), ()) for name, file in LOGS.items()},
         "launch": (".sh", samples.MEGATRON,
                    ("evaluate", "--from", "auto", "FILE", "--model", "llama2-7b", "--hardware",
                     "dgx-a100-80-hdr")),
@@ -202,6 +143,7 @@ def _outputs() -> Given:
         rocm: (*found[rocm][:2], detect[:4]),  # it names the chip
         ports: (*found[ports][:2], (*detect, "TOPOLOGY")),
         "trace, Kineto": (".json", samples.KINETO, ()),
+        "trace, packed": (".json.gz", gzip.compress(samples.KINETO, mtime=0), ()),
         "trace, Nsight": (".sqlite", samples.nsight(), ()),
     }  # fmt: skip
 
@@ -239,6 +181,10 @@ def _made() -> dict[str, Reader]:
     measure = ("measure", *_JOB, "--framework", "megatron", "-o", "MADE")
     proved = ("solve", "--model", "gpt3-125m", *_JOB[2:], "--certificate")
     others = {
+        "front, CSV": Reader(
+            suffix=".csv", command=("evaluate", "FILE", "--row", "1", "--json"),
+            made=(("solve", *_SMALL, "--front", "time,energy", "--pareto", "MADE.csv"), ""),
+        ),
         "manifest": Reader(suffix=".yaml", command=(), made=(measure, "manifest.yaml")),
         "certificate": Reader(
             suffix=".json", command=("verify", "FILE", "--json"), seal=proof_sealed,
@@ -251,6 +197,23 @@ def _made() -> dict[str, Reader]:
         ),
     }  # fmt: skip
     return schedules | found | others
+
+
+def _documents() -> dict[str, Reader]:
+    """Answers, of which a report is made."""
+    made: dict[str, tuple[str, ...]] = {
+        "solve": ("solve", *_SMALL), "evaluate": ("evaluate", "LAUNCHED"),
+        "explain": ("explain", "LAUNCHED"),
+        "phases": ("solve", *_SMALL, "--phases", "1e9", "--phases", "2e9,seq_len=4Ki"),
+        "down": ("solve", "--down", "1chips", "--resume-from", "LAUNCHED"),
+    }  # fmt: skip
+    command = ("report", "FILE", "-o", "OUT.html")
+    return {
+        f"document of {name}": Reader(
+            suffix=".json", command=command, made=((*words, "--json"), "-"), seal=sealed
+        )
+        for name, words in made.items()
+    }
 
 
 def _kept(path: Path) -> bytes:

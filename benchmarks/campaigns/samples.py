@@ -76,9 +76,64 @@ ADJACENT = b"0 1 2\n1 2\n"
 MATRIX = b"\n".join(b",".join(b"01"[at != other :][:1] for other in range(8)) for at in range(8))
 WORKLOAD = b"""
 name: mlp
+batch: 24
+word_bytes: 2
 einsums:
-- {name: up, ranks: {b: 64, d: 256, f: 1024}, inputs: [[b, d], [d, f]], output: [b, f]}
+- {name: up, rows: 2, inner: 256, outputs: 1024, copies: 1, has_weights: true}
+- {name: down, inner: 1024, outputs: 256, inputs: [up], splits_inner: true}
 """
+TRAFFIC = b"pairs:\n- {from: 0, to: 1, bytes: 1e6}\n- {from: 3, to: 4, bytes: 2e6}\n"
+SITE = b"""
+note: of a year
+date: '2026-11-30'
+failures: 62
+exposure_chip_hours: 3145728.0
+causes: {gpu: 40, network: 22}
+inputs: [{file: jobs.csv, sha256: 0a1b}]
+"""
+GAPS = b"# between failures\n3.2h\n90  # s\n\n2min\n1.5d\n"
+WORKERS = b"""
+kind: slurm
+workers: 4
+options: {queue: main, cores: 8, memory: 16GB, walltime: '01:00:00'}
+"""
+LIKE = b"""
+like: dgx-h100-ndr
+name: mine
+chip:
+  like: h100-sxm5-80
+  name: own
+  memory: {bandwidth: {value: 6.7e+12, unit: B/s, kind: assumed, note: not measured}}
+"""
+LINKS = b"\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\n" + b"".join(
+    b"GPU%d\t%s\t0-55\n" % (at, b"\t".join(
+        b" X " if at == other else b"NV1" if (at - other) % 4 in (1, 3) else b"SYS"
+        for other in range(4)
+    )) for at in range(4)
+)  # fmt: skip
+CONFIG = json.dumps({
+    "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 8, "num_attention_heads": 2,
+    "intermediate_size": 16, "vocab_size": 32, "max_position_embeddings": 64,
+    "torch_dtype": "bfloat16",
+}).encode()  # fmt: skip
+_SHAPES = {
+    "model.embed_tokens.weight": [32, 8], "model.norm.weight": [8], "lm_head.weight": [32, 8],
+    **{f"model.layers.{at}.{name}.weight": shape for at in range(2) for name, shape in {
+        **{f"self_attn.{one}_proj": [8, 8] for one in "qkvo"},
+        "mlp.gate_proj": [16, 8], "mlp.up_proj": [16, 8], "mlp.down_proj": [8, 16],
+        "input_layernorm": [8], "post_attention_layernorm": [8],
+    }.items()},
+}  # fmt: skip
+_HEADING = json.dumps({
+    "__metadata__": {"format": "pt"},
+    **{name: {"dtype": "BF16", "shape": shape, "data_offsets": [0, 0]}
+       for name, shape in _SHAPES.items()},
+}).encode()  # fmt: skip
+HEADER = len(_HEADING).to_bytes(8, "little") + _HEADING
+INDEX = json.dumps({
+    "metadata": {"total_size": 2080},
+    "weight_map": dict.fromkeys(_SHAPES, "model-00001-of-00001.safetensors"),
+}).encode()  # fmt: skip
 FAILURES = b"start,end,chips,cause\n0,30.5,4096,gpu\n31,100,4096,network\n100.5,130,4096,\n"
 GPUS = b"index, name, memory.total [MiB], pcie.link.gen.max, pcie.link.width.max\n" + b"".join(
     b"%d, NVIDIA H100 80GB HBM3, 81559 MiB, 5, 16\n" % at for at in range(8)
@@ -238,3 +293,7 @@ torchrun --nproc-per-node 8 --nnodes $NODES pretrain_gpt.py "${ARGS[@]}" \\
   --micro-batch-size 1 --global-batch-size 64 --bf16 --log-interval 10 --lr 1e-4 \\
   --untie-embeddings-and-output-weights --normalization RMSNorm --disable-bias-linear
 """
+EXPORTED = b"".join(
+    b"step %d: loss 9.8765, 1.2345 s, 41.23 GiB, 256 sequences of 2048 tokens\n" % at
+    for at in range(1, 9)
+)

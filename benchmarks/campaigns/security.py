@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -32,19 +32,37 @@ MARKUP = (
     "]]><script>alert(1)</script>", "javascript:alert(1)", "&lt;script&gt;", "{{7*7}}{% raw %}",
     "<a href='javascript:alert(1)'>x</a>", "</text><script>alert(1)</script>",
 )  # fmt: skip
-_STUB = "#!/bin/bash\nexit 0\n"
+_NOTES = """#!/bin/bash
+if [[ "${1:-}" == -c || "${1:-}" == --help ]]; then exit 1; fi
+echo "$0" >> "$STARTED"
+"""
+_RUNS = """#!/bin/bash
+while [[ "${1:-}" == --* ]]; do shift; done
+exec "$@"
+"""
+_STARTED = ("torchrun", "accelerate", "tune", "axolotl", "python", "python3", "deepspeed")
+"""What scripts start in the end; what starts these, as `srun`, runs its words."""
+_NEEDS = re.compile(r"\$\{(\w+):\?")
 _TARGETS = ("megatron", "megatron-bridge", "torchtitan", "deepspeed", "accelerate", "trl",
             "torchtune", "axolotl", "maxtext", "nanotron")  # fmt: skip
 
 
 @dataclass(slots=True)
 class Count:
-    """How one kind fared; `carried`: of how many files the hostile text is a part."""
+    """How one kind fared.
+
+    Attributes:
+        tried, refused: Exports, words, pages or places.
+        carried: Files of which the hostile text is a part.
+        run: Scripts and words that were run; `reached`: scripts that came to what they start.
+        faults: What did something that it may not, and scripts that did not come so far.
+    """
 
     tried: int = 0
     carried: int = 0
     refused: int = 0
     run: int = 0
+    reached: int = 0
     faults: int = 0
 
 
@@ -93,7 +111,14 @@ def scripts(told: Callable[[str], None], payloads: Sequence[str] = PAYLOADS) -> 
                     count.faults += 1
                     told(f"export to {target} with {text!r}: {fault}")
                 count.carried += _carried(out)
-                count.run += _run_all(out, folder, stubs)
+                for script, stopped in _run_all(out, folder, stubs):
+                    count.run += 1
+                    count.reached += not stopped
+                    if stopped:
+                        count.faults += 1
+                        told(
+                            f"export to {target} with {text!r}: {script} starts nothing: {stopped}"
+                        )
                 if injected := [*Path(name).rglob("INJECTED")]:
                     count.faults += 1
                     told(f"export to {target} with {text!r} ran a command")
@@ -142,29 +167,33 @@ def quoted(told: Callable[[str], None], payloads: Sequence[str] = PAYLOADS) -> C
 
 def _stubs(folder: Path) -> Path:
     folder.mkdir()
-    for name in ("torchrun", "accelerate", "tune", "axolotl", "python", "python3", "srun",
-                 "deepspeed", "sbatch"):  # fmt: skip
-        (folder / name).write_text(_STUB, encoding="ascii")
+    for name in (*_STARTED, "srun"):
+        (folder / name).write_text(_RUNS if name == "srun" else _NOTES, encoding="ascii")
         (folder / name).chmod(0o755)
     return folder
 
 
-def _run_all(out: Path, folder: Path, stubs: Path) -> int:
-    """Runs the scripts in a folder; returns how many there were."""
+def _run_all(out: Path, folder: Path, stubs: Path) -> Iterator[tuple[str, str]]:
+    """Runs the scripts in a folder; each with why it started nothing, empty where it did.
+
+    What a script needs of its surroundings is the name of the folder, which is hostile too.
+    """
     for path in [path for path in _files(out) if path.suffix == ".yaml"]:
         _unpack(path.read_text(encoding="utf-8"), out)
     found = [path for path in _files(out) if path.suffix in (".sh", ".sbatch")]
+    needed = {name for path in found for name in _NEEDS.findall(path.read_text(encoding="utf-8"))}
+    started = folder / "started"
     env = {
-        "PATH": f"{stubs}:{os.environ['PATH']}",
-        "MEGATRON_HOME": str(folder),
-        "HOME": str(folder),
-    }
+        **dict.fromkeys(needed, str(out)),
+        "PATH": f"{stubs}:{os.environ['PATH']}", "HOME": str(folder), "STARTED": str(started),
+    }  # fmt: skip
     for path in found:
-        subprocess.run(
+        started.unlink(missing_ok=True)
+        done = subprocess.run(
             ["bash", path.name], cwd=path.parent, env=env, capture_output=True, check=False,
-            timeout=60,
+            timeout=60, text=True, errors="replace",
         )  # fmt: skip
-    return len(found)
+        yield path.name, "" if started.is_file() else f"{done.returncode} {done.stderr[-300:]}"
 
 
 def _unpack(text: str, out: Path) -> None:

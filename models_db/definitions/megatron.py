@@ -10,6 +10,7 @@ import ast
 import re
 from typing import Any
 
+from models_db.definitions.python_source import without_advice
 from models_db.definitions.stated import Number, Stated, derived, number, whole
 
 _POSITIONS = {"learned_absolute": "learned", "rope": "rope", "yarn": "rope", "none": "none"}
@@ -202,7 +203,9 @@ def _order(x: Stated, layers: int) -> tuple[int, int]:
 def list_in(text: str) -> list[int] | None:
     """The list that an expression such as "([0]*3+[1]*58)" writes; None where it is none."""
     try:
-        return _list_of(ast.parse(text.strip(), mode="eval").body)
+        with without_advice():
+            tree = ast.parse(text.strip(), mode="eval")
+        return _list_of(tree.body)
     except (SyntaxError, ValueError, RecursionError):
         return None
 

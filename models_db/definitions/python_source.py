@@ -8,6 +8,9 @@ calls of a provider inside functions (recipes of Megatron-Bridge); dictionaries 
 from __future__ import annotations
 
 import ast
+import contextlib
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from models_db.definitions.stated import Unread
@@ -24,6 +27,14 @@ _OTHER_LAYERS = ("num_experts", "moe_hidden_dim")
 _LONGEST = 10_000
 
 
+@contextlib.contextmanager
+def without_advice() -> Iterator[None]:
+    """Inside of it Python does not say how what is parsed could be written otherwise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def definitions_in(content: bytes, origin: str) -> dict[str, dict[str, Any]]:
     """Values by the name of each definition of a file.
 
@@ -35,7 +46,8 @@ def definitions_in(content: bytes, origin: str) -> dict[str, dict[str, Any]]:
         ModelError: It is no Python.
     """
     try:
-        tree = ast.parse(content)
+        with without_advice():
+            tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f"{origin}:{line}" if line else origin

@@ -12,6 +12,8 @@ from typing import Any
 WHOLE = "(?:[0-9]{1,3}(?:_[0-9]{3})+|[0-9]+)"
 """`1_000`: where there are `_`, they part thousands."""
 NUMBER = rf"(?>[+-]?(?:{WHOLE}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+LEAST, MOST = 1e-30, 1e30
+"""Of a size that is above 0: products and quotients of a few such are floating-point numbers."""
 _PLAIN = re.compile(rf"\s*+(?:{NUMBER}|[+-]?(?i:nan|inf|infinity))\s*+")
 
 
@@ -28,6 +30,19 @@ def number_of(given: Any) -> float:
     if isinstance(given, str) and not _PLAIN.fullmatch(given):
         raise ValueError("no number")
     return float(given)
+
+
+def beyond(size: float) -> str:
+    """What a size must be that is not from `LEAST` to `MOST`; empty: it is.
+
+    >>> beyond(1e-320), beyond(0.0), beyond(1.0)
+    ('must be at least 1e-30', 'must be greater than 0', '')
+    """
+    if not size > 0.0:  # NaN neither
+        return "must be greater than 0"
+    if size < LEAST:
+        return f"must be at least {LEAST:g}"
+    return f"must be at most {MOST:g}" if size > MOST else ""
 
 
 def is_digits(text: str) -> bool:

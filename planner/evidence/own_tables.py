@@ -17,6 +17,7 @@ from frozen_records import dataclass
 from hardware_db import HardwareError
 from planner.base.errors import InputError
 from planner.base.messages import one_line, shown
+from planner.base.numerals import beyond
 from planner.evidence.csvfile import COMMENT, Line, missing_columns, read, unused_columns
 from planner.evidence.runs.checking import as_number
 from planner.evidence.runs.reading import Skipped, reasons
@@ -135,6 +136,8 @@ def amount(cells: Mapping[str, str], name: str, *, whole: bool = False) -> float
         raise InputError(f"{name}: {shown(text)} is not a number")
     if number <= 0:
         raise InputError(f"{name}: {text} is not positive")
+    if rule := beyond(number):
+        raise InputError(f"{name}: {text}: {rule}")
     if whole and (number != int(number) or number > _LARGEST):
         raise InputError(f"{name}: {text} is not a whole number")
     return number

@@ -33,6 +33,7 @@ from planner.base.fields import (
     refusal,
 )
 from planner.base.messages import not_one_of, shown
+from planner.base.numerals import LEAST, MOST, beyond
 from planner.base.units import (
     parse_bytes,
     parse_bytes_per_s,
@@ -52,8 +53,6 @@ from planner.question.asked.usual import LEAST_PUE, MOST_PUE, RANGE
 
 _MOST = 4  # wrong words of one list that are reported
 _LARGEST_COUNT = 10**15
-LEAST, LARGEST = 1e-30, 1e30
-"""Of a number above 0: products and quotients of a few such are still floating-point numbers."""
 _LARGEST_AMOUNT = 1e12
 
 
@@ -81,13 +80,13 @@ _WHOLE = {"type": "integer", "minimum": 1}
 
 def _large_enough(value: float) -> float:
     """A number above 0 by which others can be divided."""
-    if value < LEAST:
-        raise refusal(f"{shown(value)}: must be at least {LEAST:g}")
+    if problem := beyond(value):
+        raise refusal(f"{shown(value)}: {problem}")
     return value
 
 
 _LargeEnough = AfterValidator(_large_enough)
-_Positive = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False), _LargeEnough]
+_Positive = Annotated[float, Field(gt=0, le=MOST, allow_inf_nan=False), _LargeEnough]
 Whole = Annotated[
     int,
     Field(ge=1, le=_LARGEST_COUNT),
@@ -324,8 +323,8 @@ def _within(value: Any) -> Any:
         seconds, chance = plain(value), None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise refusal(f"{shown(value)} is no deadline; write 60d, 60d@90% or seconds")
-    if not LEAST <= seconds <= LARGEST:
-        raise refusal(f"{shown(value)} is no deadline; allowed: {LEAST:g} s to {LARGEST:g} s")
+    if beyond(seconds):
+        raise refusal(f"{shown(value)} is no deadline; allowed: {LEAST:g} to {MOST:g} s")
     return float(seconds) if chance is None else str(value).strip()
 
 

@@ -22,12 +22,17 @@ from hardware_db import load_cluster
 
 BEST = {
     "chips": 8, "mesh": {"dp": 8}, "micro_batch": 1, "schedule": "1f1b", "interleave": 1,
-    "recompute": "none", "step_time_s": 1.0, "energy_per_step_j": 1.0, "mfu": 0.5,
+    "recompute": "none", "sharding": "ddp", "sequence_parallel": False, "cp_mode": "ring",
+    "offload": [], "split": "even", "clock": 1.0, "placement": {"order": ["tp", "dp", "pp"]},
+    "step_time_s": 1.0, "energy_per_step_j": 1.0, "mfu": 0.5,
     "memory_per_chip_bytes": 1e9, "power_per_chip_w": 500.0,
 }  # fmt: skip
 SOLVED = {"best": BEST, "certificate": {"objective": 1.0}}
 ROWS = {"rows": [{"fits": True, "strategy": "dp", "step_time_s": 2.0}]}
-ANSWERS: dict[str, Any] = {"solve": SOLVED, "evaluate": BEST, "feasible": ROWS, "export": {}}
+JOB = {"seq_len": 4096, "batch_tokens": 65536, "precision": "bf16", "job": "pretrain"}
+ANSWERS: dict[str, Any] = {
+    "solve": SOLVED, "evaluate": {**BEST, "job": JOB}, "feasible": ROWS, "export": {"lossy": []},
+}  # fmt: skip
 
 
 def _outcome(words: tuple[object, ...], code: int, out: str = "", err: str = "") -> Any:
@@ -67,6 +72,33 @@ def test_options_of_commands_that_refuse_everything(
         counts = options.campaign(0, 1, told.append)
     assert tuple(counts) == options.ROWS
     assert sum(count.faults for count in counts.values()) == len(told) == faults, told
+
+
+@each(("field", "value"), [
+    ("sharding", "zero1"), ("offload", ["optimizer"]), ("sequence_parallel", True), ("clock", 0.9),
+    ("mesh", {"dp": 4}), ("seq_len", 2048), ("batch_tokens", 32768), ("precision", "fp8"),
+    ("job", "sft"),
+])  # fmt: skip
+def test_a_field_that_is_read_back_otherwise(field: str, value: Any, tmp_path: Path) -> None:
+    """Five fields were held against one another, and of the job none."""
+    options, lossy = campaigns("options"), list[dict[str, str]]()
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("job: {model: a, hardware: b}\n", encoding="utf-8")
+    other = {**BEST, "job": {**JOB, field: value} if field in JOB else JOB}
+    other |= {} if field in JOB else {field: value}
+
+    def run(*words: object) -> Any:
+        said = {"lossy": lossy} if words[0] == "export" else (
+            other if "--from" in words else ANSWERS["evaluate"]
+        )  # fmt: skip
+        return _outcome(words, 0, json.dumps(said))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(options, "run", run)
+        assert "is read as" in options._back(plan, BEST, "megatron")
+        names = [*value] if field == "mesh" else [field]
+        lossy += [{"field": name, "reason": "left to code"} for name in names]
+        assert options._back(plan, BEST, "megatron") == ""
 
 
 @each(("what", "printed", "wrong"), [

@@ -4,7 +4,6 @@ Seeds are fixed, and others than those of the tables.
 """
 
 import contextlib
-import inspect
 import io
 import os
 import random
@@ -14,6 +13,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -22,38 +22,30 @@ from support.cases import each
 
 KINDS = (
     "job", "job with a layout", "plan", "plan with stages", "front, JSON", "answer", "study",
-    "store", "store, its log", "fleet", "assumptions", "cluster", "cluster in full", "chip",
-    "model", "config.json", "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges",
-    "traffic, npy", "traffic, CSV", "runs", "calibration", "nccl-tests", "GEMM", "failures",
-    "points", "log of a run", "launch", "schedule", "schedule, XML", "launch of megatron",
-    "launch of deepspeed", "launch of torchtitan", "launch of maxtext", "launch of nanotron",
-    "launch of axolotl",
-    "launch of trl", "launch of torchtune", "graph, adjacency", "outputs, CSV", "outputs, matrix",
-    "outputs, list", "outputs, NCCL", "outputs, ROCm", "outputs, Slurm", "outputs, ports",
-    "trace, Kineto", "trace, Nsight", "manifest", "certificate", "certificate of stages",
+    "fleet", "assumptions", "cluster of workers", "site of failures", "gaps between failures",
+    "cluster", "cluster in full", "record like another", "chip", "model", "config.json",
+    "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges", "graph, adjacency",
+    "traffic, npy", "traffic, CSV", "traffic, YAML", "workload", "order of GPUs", "runs",
+    "calibration", "nccl-tests", "GEMM", "GEMM, hipBLASLt", "GEMM, mamf-finder", "runs, packed",
+    "rows of collectives", "rows of microbench", "rows of failures", "rows of energy",
+    "rows of memory", "failures", "points", "log of a run", "log of accelerate",
+    "log of torchtitan", "log of maxtext", "log of nanotron", "log of deepspeed",
+    "log of DeepSpeed's pipeline", "log of transformers", "launch", "outputs, CSV",
+    "outputs, matrix", "outputs, list", "outputs, NCCL", "outputs, ROCm", "outputs, Slurm",
+    "outputs, ports", "trace, Kineto", "trace, packed", "trace, Nsight",
+    "recipe of Megatron-Bridge", "recipe of NeMo 2", "recipe of NeMo 2 by name",
+    "functions of torchtitan", "launch, TOML of torchtitan", "launch of NeMo 1",
+    "launch of GPT-NeoX", "launch of Primus", "launch of Megatron-DeepSpeed",
+    "launch of a Bridge recipe", "launch with experts", "launch, script of MaxText",
+    "settings beside a script", "launcher's settings beside a script", "hosts beside a script",
+    "definition, data classes", "definition, arguments of torchtitan",
+    "definition, built by torchtitan", "definition, MaxText", "definition, arguments",
+    "weights, index", "weights, header", "store", "store, its log", "schedule", "schedule, XML",
+    "launch of megatron", "launch of deepspeed", "launch of torchtitan", "launch of maxtext",
+    "launch of nanotron", "launch of axolotl", "launch of trl", "launch of torchtune", "front, CSV",
+    "manifest", "certificate", "certificate of stages", "document of solve", "document of evaluate",
+    "document of explain", "document of phases", "document of down",
 )  # fmt: skip
-SAME_AS: dict[tuple[str, str], tuple[str, ...]] = {
-    **{(f"collective {name}", "--graph"): ("graph, YAML",)
-       for name in ("bounds", "compare", "export", "simulate", "synthesize")},
-    ("collective export", "--topo"): ("outputs, matrix",), ("check", ""): ("plan",),
-    ("explain", ""): ("plan",), ("export", ""): ("plan",),
-    ("sweep table", ""): ("store",), ("sweep plot", ""): ("store",),
-    ("fleet", "--store"): ("store",),
-    ("ridgeline", "--plan"): ("plan",), ("measure", ""): ("plan",), ("report", ""): ("answer",),
-    ("calibrate", "--runs"): ("runs",),
-    ("calibrate", "--measurements"): ("manifest", "trace, Kineto", "trace, Nsight"),
-    ("rack zero", "--graph"): ("graph, YAML",), ("rack solve", "--graph"): ("graph, YAML",),
-    ("collective export", ""): ("schedule",), ("hardware detect", ""): ("outputs, CSV",),
-}  # fmt: skip
-"""Where else commands read such a file."""
-WRITTEN = {
-    "--output", "-o", "--plot", "--pareto", "--certificate", "--csv", "--parquet", "--arrow",
-    "--html", "--link-loads", "--plot-schedule", "--trace", "--frequencies",
-}  # fmt: skip
-NO_FILES = {
-    ("web", ""): "a folder that it makes", ("export", "--chakra"): "a folder that it makes",
-    ("sweep run", "--cluster"): "a queue of jobs, which needs the extra jobqueue",
-}  # fmt: skip
 QUICK = (
     "store", "config.json", "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges",
     "traffic, npy", "traffic, CSV", "failures", "schedule", "schedule, XML",
@@ -64,31 +56,13 @@ READ_AT_ONCE = (
     "launch of deepspeed",
 )  # fmt: skip
 """Kinds that are read in less than 5 ms where no command is around it."""
-PER_COMMAND, PER_QUICK_COMMAND, PER_READER, PER_QUICK_READER = 20, 40, 15, 520
+SLOW = ("document of ", "launch with experts", "recipe of Megatron-Bridge", "definition, arguments")
+"""How kinds begin whose commands, or what reads them, take a tenth of a second or more."""
+PER_COMMAND, PER_QUICK_COMMAND, PER_SLOW, PER_READER, PER_QUICK_READER = 20, 40, 2, 15, 520
 
 
-def test_every_reader_is_tried() -> None:
-    """Every path that a command takes: of a kind that is tried, or of what it writes."""
-    readers, commands = campaigns("inputs").readers(), campaigns("commands").commands()
-    assert {*readers} == {*KINDS}
-    tried = {_place(reader.command, commands) for reader in readers.values() if reader.command}
-    paths = {
-        (name, one.opts[-1] if one.param_type_name == "option" else "")
-        for name, command in commands.items() for one in command.params
-        if "Path" in str(inspect.signature(command.callback).parameters[one.name].annotation)
-    }  # fmt: skip
-    read = {place for place in paths if place[1] not in WRITTEN}
-    assert read - tried == {*SAME_AS} | {*NO_FILES}
-    assert {kind for kinds in SAME_AS.values() for kind in kinds} <= {*KINDS}
-    alone = {kind for kind, reader in readers.items() if not reader.command}
-    assert alone == {*SAME_AS["calibrate", "--measurements"]}
-
-
-def _place(words: tuple[str, ...], commands: dict[str, Any]) -> tuple[str, str]:
-    """The command and the option that read FILE."""
-    name = " ".join(words[:2]) if " ".join(words[:2]) in commands else words[0]
-    before = words[words.index("FILE") - 1]
-    return name, before if before in {o for p in commands[name].params for o in p.opts} else ""
+def test_every_kind_is_damaged_here() -> None:
+    assert {*KINDS} == {*campaigns("readers").readers()}
 
 
 @pytest.mark.every
@@ -99,15 +73,36 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
     folder = inputs.Folder(tmp_path)
     reader = inputs.whole(inputs.readers()[kind], folder)
     commands = PER_QUICK_COMMAND if kind in QUICK else PER_COMMAND
+    commands = PER_SLOW if kind.startswith(SLOW) else commands
     alone = PER_QUICK_READER if kind in READ_AT_ONCE else PER_READER
     commands = commands if reader.command else 0
+    seen = set[str]()
     for way, count in ((None, commands), (reading, alone if reading else 0)):
-        assert not count or folder.tried(reader, reader.content, way).answered
+        with _modules(seen):
+            assert not count or folder.tried(reader, reader.content, way).answered
         for at in range(count):
             made = reader.damaged if at % inputs.STRAINED_EACH else reader.strained
             content = made(random.Random(f"tests {kind} {way is None} {at}"))
             outcome = folder.tried(reader, content, way)
             assert not outcome.fault(), content[:1000]
+    parsed = campaigns("files_read").PARSED
+    assert {module for module, kinds in parsed.items() if kind in kinds} <= seen
+
+
+@contextlib.contextmanager
+def _modules(seen: set[str]) -> Iterator[None]:
+    """Notes the modules of this repository of which a function runs inside of it."""
+    root = str(campaigns("files_read").ROOT) + os.sep
+
+    def called(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name != "<module>":
+            seen.add(frame.f_code.co_filename.removeprefix(root))
+
+    sys.setprofile(called)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
 
 
 def test_what_strains_a_reader_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

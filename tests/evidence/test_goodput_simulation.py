@@ -130,8 +130,11 @@ def test_gaps_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "line"), [
     ("", "gaps.txt: has no gap; write one a line, e.g. 3.2h"),
     ("3h\nsoon\n", "gaps.txt line 2: gap: 'soon'"),
-    ("0\n", "gaps.txt line 1: gap: '0': must be above 0"),
-    ("-3h\n", "gaps.txt line 1: gap: '-3h': must be above 0"),
+    ("0\n", "gaps.txt line 1: gap: '0': must be greater than 0 s"),
+    ("-3h\n", "gaps.txt line 1: gap: '-3h': must be greater than 0 s"),
+    ("1h\n1e-320\n", "gaps.txt line 2: gap: '1e-320': must be at least 1e-30 s"),
+    (f"1h\n2h\n{'9' * 200}\n", "gaps.txt line 3: gap: "),
+    ("1e31\n", "gaps.txt line 1: gap: '1e31': must be at most 1e+30 s"),
 ])  # fmt: skip
 def test_gaps_that_cannot_be_read(text: str, line: str, tmp_path: Path) -> None:
     path = tmp_path / "gaps.txt"

@@ -18,6 +18,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
 from planner.base.messages import Origin, mistakes, one_line
+from planner.base.numerals import LEAST, MOST
+
+_MOST_FAILURES = 10**15
 
 
 def _day(value: Any) -> Any:
@@ -42,8 +45,10 @@ class OwnSite(_Strict):
     note: str = ""
     date: Annotated[str, BeforeValidator(_day)] = ""
     planner: str = ""
-    failures: Annotated[int, Field(ge=1)] = Field(description="Interruptions of jobs.")
-    exposure_chip_hours: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+    failures: Annotated[int, Field(ge=1, le=_MOST_FAILURES)] = Field(
+        description="Interruptions of jobs."
+    )
+    exposure_chip_hours: Annotated[float, Field(ge=LEAST, le=MOST, allow_inf_nan=False)] = Field(
         description="Chips times hours in which they came."
     )
     causes: dict[str, int] = Field(default={}, description="How many by cause.")

@@ -12,6 +12,7 @@ from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import first_lines, shown
+from planner.base.numerals import beyond
 from planner.base.units import parse_seconds
 
 Gaps = Callable[[np.random.Generator, int], FloatArray]
@@ -50,7 +51,7 @@ def read_gaps(path: Path) -> tuple[float, ...]:
     """The gaps of a text file, one a line: seconds, or with a unit such as `3.2h`; `#` comments.
 
     Raises:
-        InputError: It cannot be read, has no gap, or a line is no time above 0.
+        InputError: It cannot be read, has no gap, or a line is no time from 1e-30 to 1e30 s.
     """
     found, problems = [], []
     for number, line in enumerate(read_text(path).splitlines(), start=1):
@@ -62,8 +63,8 @@ def read_gaps(path: Path) -> tuple[float, ...]:
         except InputError as error:
             problems.append(f"{path.name} line {number}: {error}")
             continue
-        if not 0.0 < found[-1] < math.inf:
-            problems.append(f"{path.name} line {number}: gap: {shown(text)}: must be above 0")
+        if rule := beyond(found[-1]):
+            problems.append(f"{path.name} line {number}: gap: {shown(text)}: {rule} s")
     if problems:
         raise InputError("\n".join(first_lines(problems)))
     if not found:

@@ -14,7 +14,7 @@ from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.files import names_a_file
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
-from planner.base.numerals import number_of
+from planner.base.numerals import beyond, number_of
 from planner.base.units import show_percent
 from planner.base.vocabulary import BOUNDARIES, COOLINGS
 from planner.evidence.runs.models import OF_EXPERTS, said_of_architecture
@@ -128,6 +128,8 @@ def _number_fault(name: str, text: str) -> str:
         return f"{shown(text)} is not a finite number"
     if name in _AMOUNTS and number <= 0:
         return f"{text} is not positive"
+    if name in _AMOUNTS and (rule := beyond(number)):
+        return f"{text}: {rule}"
     if name in _COUNTS and not _is_count(name, number):
         return f"{text} is not a positive whole number of at most {_most(name):,}"
     return ""

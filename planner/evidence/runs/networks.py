@@ -15,6 +15,7 @@ from functools import cache
 from hardware_db import Cluster, Level, load_calibration
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, shown
+from planner.base.numerals import beyond
 
 EXAMPLES = ("8x NDR", "4x HDR", "4x 200 Gb/s", "400 Gb/s per GPU", "800 Gb/s per node",
             "InfiniBand", "Ethernet", "RoCE", "EFA", "DCN", "Omni-Path", "Slingshot")  # fmt: skip
@@ -32,8 +33,8 @@ _KINDS = re.compile(
 )
 _RATE = r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?) ?([GT])(b/s|bps|bit/s|B/s)"
 _CHIP = re.compile(rf"{_RATE} ?(?:per|/) ?(?:GPU|chip|accelerator)", re.IGNORECASE)
-_LINKS = re.compile(r"(?<![\w.])([0-9]+) ?x ?[^,;+(]*?\b([EHNX]DR[0-9]*)\b", re.IGNORECASE)
-_PORTS = re.compile(rf"(?<![\w.])([0-9]+) ?x ?[^,;+(]*?{_RATE}", re.IGNORECASE)
+_LINKS = re.compile(r"(?<![\w.])([0-9]{1,6}) ?x ?[^,;+(]*?\b([EHNX]DR[0-9]*)\b", re.IGNORECASE)
+_PORTS = re.compile(rf"(?<![\w.])([0-9]{{1,6}}) ?x ?[^,;+(]*?{_RATE}", re.IGNORECASE)
 _NODE = re.compile(rf"{_RATE} ?(?:per|/) ?(?:node|host|server)", re.IGNORECASE)
 _PLAIN = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?) ?([GT])(bps)\b", re.IGNORECASE)
 _SOME_RATE = re.compile(r"[0-9] ?[GT](b|B|$|[^a-zA-Z])")
@@ -145,7 +146,12 @@ def network_bytes_per_s(text: str, node: int) -> float | None:
     """
     if text in _WITHOUT_RATE:
         return None
-    said = _COMPUTE.sub("", text)
+    rate = _rate_in(_COMPUTE.sub("", text), node)
+    return None if rate is None or beyond(rate) else rate
+
+
+def _rate_in(said: str, node: int) -> float | None:
+    """The first rate of a text, whatever its size."""
     if found := _CHIP.search(said):
         return _bytes_per_s(*found.groups())
     if (found := _LINKS.search(said)) and (link := _LINK_GB_PER_S.get(found[2].upper())):

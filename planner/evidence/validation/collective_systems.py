@@ -8,7 +8,7 @@ from dataclasses import replace
 from frozen_records import dataclass
 from hardware_db import Cluster, load_cluster
 
-_RATE = re.compile(r"(?<![0-9])([0-9]+) Gb/s/node")
+_RATE = re.compile(r"(?<![0-9])([1-9][0-9]{0,8}) Gb/s/node")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -159,7 +159,12 @@ def _lossy(launch: Launch) -> list[Lost]:
     lost.append(left_to_weights("the model type", keys))
     lost += kept_scores(deepspeed_kernel(launch.cost))
     lost += needed_package("train.py", deepspeed_kernel(launch.cost))
+    reason = "sequences are as long as SEQ_LEN of train.py says; ds_config.json does not say it"
+    lost.append(Lost("seq_len", reason))
     kept = recompute_layers(launch)
+    if plan.recompute != "none":
+        reason = "what is computed again is in train.py, not in ds_config.json"
+        lost.append(Lost("recompute", reason))
     if kept["selective"]:
         fused = deepspeed_kernel(launch.cost) != "eager"
         reason = "the scores are what fused attention computes again; nothing else is"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from models_db import Model
 from planner.base.errors import InputError
-from planner.base.files import read_bytes
+from planner.base.files import is_file, read_bytes, real_path
 from planner.base.messages import Origin, not_one_of, shown
 from planner.base.numerals import is_digits
 from planner.base.units import plural
@@ -272,10 +272,10 @@ def file_beside(path: Path, named: str) -> Path | None:
     ends = [at for at, one in enumerate(above) if (one / ".git").exists() or one == Path.cwd()]
     folders = above[: ends[0] + 1] if ends else [folder]
     for one in folders:
-        place = (one / named).resolve()
+        place = real_path(one / named)
         if folders[-1] not in place.parents:
             continue
-        if place.is_file():
+        if is_file(place):
             return place
         inputs.holds(place, None)  # with it the launch would say something else
     return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from planner.base.errors import InputError
 from planner.base.fields import plain, refusal
 from planner.base.messages import not_one_of, repeated, shown
+from planner.base.numerals import beyond
 from planner.base.units import parse_count
 
 if TYPE_CHECKING:  # which takes its types from here
@@ -101,8 +102,8 @@ def _fields(phase: Any, at: int) -> Iterator[tuple[str, str]]:
     if PLAN in given and "chips" in given:
         raise InputError(f"chips: {PLAN} {SAME} has those of the phase before; leave one out")
     for name in OWN[:2]:
-        if name in given and not 0 < parse_count(given[name], name) <= 1e30:
-            raise InputError(f"{name}: {given[name]}: must be greater than 0 and at most 1e30")
+        if name in given and (rule := beyond(parse_count(given[name], name))):
+            raise InputError(f"{name}: {given[name]}: {rule}")
     yield from ((name, given[name]) for name in _NAMES if name in given)
 
 

@@ -15,7 +15,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import is_file
 from planner.base.messages import Origin, shown
-from planner.base.numerals import number_of
+from planner.base.numerals import beyond, number_of
 from planner.base.units import (
     parse_bytes,
     parse_chance,
@@ -28,7 +28,6 @@ from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.goodput.spares import CHANCE
 from planner.evidence.goodput.gaps import read_gaps
 from planner.question.asked import UPKEEP_ALONE
-from planner.question.fields import LARGEST, LEAST
 from planner.question.request import Request, request_from
 from planner.question.run.upkeep import PEER_MEMORY, rate_problems
 
@@ -216,14 +215,10 @@ def _positive(
 ) -> Callable[[Any], float]:
     def read(given: Any) -> float:
         value = parse(str(given), name)
-        if zero and value == 0.0:
-            return value
-        if not value > 0.0:
-            least = "at least 0" if zero else "greater than 0"
-            raise InputError(f"{name}: {shown(given)}: must be {least}, and finite")
-        if not LEAST <= value <= LARGEST:
-            limit = f"least {LEAST:g}" if value < LEAST else f"most {LARGEST:g}"
-            raise InputError(f"{name}: {shown(given)}: must be at {limit}")
+        rule = "" if zero and value == 0.0 else beyond(value)
+        if rule:
+            rule = "must be at least 0, and finite" if zero and not value > 0.0 else rule
+            raise InputError(f"{name}: {shown(given)}: {rule}")
         return value
 
     return read

@@ -151,6 +151,14 @@ def test_auto_reads_what_is_exported(target: str, tmp_path: Path) -> None:
         assert one == other
 
 
+@each("plan", [Plan(cp=8, sharding="zero3"), Plan(dp=2, cp=4, sharding="zero3"),
+               Plan(fsdp=2, cp=4, sharding="zero3")])  # fmt: skip
+def test_ranks_of_sequences_keep_shards_of_weights_in_maxtext(plan: Plan, tmp_path: Path) -> None:
+    """Without `fsdp` they were read as whole copies: twice the memory of the plan."""
+    case = replace(CASES["dense-sharded"], framework="jax", plan=plan, global_batch=8)
+    check("maxtext", case, export_plan(case.cost(), plan, target_named("maxtext")), tmp_path)
+
+
 @each(
     ("source", "split"),
     [("megatron", "even"), ("torchtitan", "front-counted"), ("deepspeed", "front")],

@@ -136,6 +136,9 @@ def test_a_restart_longer_than_the_time_between_failures_is_an_answer() -> None:
     ("--chips 64 --stall 5s --spares-chance sure", "spares-chance: 'sure' is not a chance; write"),
     ("--chips 64 --stall 5s --chip-hours-per-failure 0", "chip-hours-per-failure: 0: must be gr"),
     ("--chips 64 --stall 5s --failure-site meta", "failure-site: 'meta' is not one of llama-3"),
+    ("--chips 64 --stall 5s --mtbf 1e-320", "mtbf: 1e-320: must be at least 1e-30"),
+    ("--chips 64 --stall 5s --chip-hours-per-failure 1e-31", "chip-hours-per-failure: 1e-31: must"),
+    ("--chips 64 --stall 5s --step-time 1e-320", "step-time: '1e-320': must be at least 1e-30"),
     ("--chips 64 --stall 5s --mtbf 3h --failure-site rsc-1", "failure-site: mtbf says how often"),
     ("--chips 64,128 --stall 5s --mtbf 3h", "mtbf: is of one job; of several numbers of chips"),
     ("--chips 64 --stall 5s --checkpoint-store 1GB/s", "checkpoint-store: has no effect without"),
@@ -152,6 +155,32 @@ def test_a_restart_longer_than_the_time_between_failures_is_an_answer() -> None:
 def test_what_is_refused(line: str, said: str) -> None:
     (found,) = refused("goodput", *line.split())
     assert found.startswith(said), found
+
+
+@pytest.mark.parametrize(("failures", "hours", "said"), [
+    ("1", "1e-30", ""), ("1", "1e30", ""), ("1000000000000000", "1e-30", ""),
+    ("1", "1e-320", "exposure_chip_hours: 1e-320: must be at least 1e-30"),
+    ("1", "1e31", "exposure_chip_hours: 1e+31: must be at most 1e+30"),
+    ("1e300", "1000", "failures: "), ("1" * 400, "1e300", "failures: "),
+])  # fmt: skip
+def test_what_a_site_may_say(failures: str, hours: str, said: str, tmp_path: Path) -> None:
+    """Any number above 0 was taken, until a warning of numpy, or a defect, came of it."""
+    site = tmp_path / "site.yaml"
+    site.write_text(f"failures: {failures}\nexposure_chip_hours: {hours}\n", encoding="utf-8")
+    asked = ("goodput", "--chips", "512", "--stall", "5s", "--failure-site", site)
+    if said:
+        assert said in refused(*asked)[0]
+    else:
+        assert planner(*asked, "--json").err == ""
+
+
+def test_gaps_at_the_ends_of_their_range(tmp_path: Path) -> None:
+    gaps = tmp_path / "gaps.txt"
+    asked = ("goodput", "--chips", "512", "--stall", "5s", "--simulate", gaps, "--runs", "3")
+    for text in ("1e-30\n", "1e30\n", "1e-30\n1h\n1e30\n"):
+        gaps.write_text(text, encoding="utf-8")
+        done = planner(*asked, "--json")
+        assert (done.code, done.err) == (0, ""), text
 
 
 def test_simulated_runs_lose_to_slow_chips_and_maintenance_too() -> None:

@@ -133,10 +133,10 @@ def _bench_row(names: list[str], cells: list[str]) -> dict[str, str]:
     row = dict(zip(names, cells, strict=False))
     if len(cells) > len(names):
         row |= dict(zip(reversed(names), reversed(cells), strict=False))
-        row |= dict(zip(names[:5], cells[:5], strict=True))
+        row |= dict(zip(names[:5], cells[:5], strict=False))
     kinds = [row[name] for name in ("a_type", "d_type") if name in row]
     batches = row.get("batch_count", "1")
-    times = row["us"]
+    times = row.get("us", "")  # of a line that is cut off
     if batches not in ("", "1"):
         try:
             times = str(number_of(times) / number_of(batches))
@@ -169,7 +169,8 @@ def _of_csv(lines: list[str], label: str, faults: list[str]) -> list[GemmTime]:
 def _add(found: list[GemmTime], cells: dict[str, str], where: str, faults: list[str]) -> None:
     """Adds the multiplication of some cells, or what is wrong with them."""
     numbers = {}
-    timed = next((name for name in (*_TIMES, "tflops") if cells.get(name)), "seconds")
+    named = [name for name in (*_TIMES, "tflops") if name in cells]
+    timed = next((name for name in named if cells[name]), (*named, "seconds")[0])
     for name in ("m", "n", "k", timed):
         text = cells.get(name, "")
         try:

@@ -34,7 +34,7 @@ _KEPT = (
 )  # fmt: skip
 _PRECISIONS = {"bf16": "bf16", "bf16-mixed": "bf16", "16": "fp16", "16-mixed": "fp16"}
 _SHARING = ("distributed_fused_adam", "mcore_distributed_optim")
-_TIMES = re.compile(r"\$\{multiply:\s*([0-9]+)\s*,\s*\$\{\.?(?:training\.model\.)?(\w+)\}\s*\}")
+_TIMES = re.compile(r"\$\{multiply:\s*([0-9]{1,9})\s*,\s*\$\{\.?(?:training\.model\.)?(\w+)\}\s*\}")
 _OWN = re.compile(r"\$\{\.(\w+)\}")
 
 

@@ -116,6 +116,6 @@ def _sharding(values: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"optimizer_cpu_offload": cpu}
     if stage == 1:
         found["use_distributed_optimizer"] = True
-    elif stage in _STAGES:
+    elif isinstance(stage, int) and stage in _STAGES:
         found |= {"use_megatron_fsdp": True, "data_parallel_sharding_strategy": _STAGES[stage]}
     return found

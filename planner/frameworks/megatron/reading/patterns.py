@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from planner.base.files import without_advice
 from planner.base.numerals import is_digits
 
 
@@ -14,7 +15,9 @@ def numbers_of(text: str, layers: int) -> list[int] | None:
     ([0, 1, 1, 1], None, None)
     """
     try:
-        return _list_of(ast.parse(text, mode="eval").body, layers)
+        with without_advice():
+            tree = ast.parse(text, mode="eval")
+        return _list_of(tree.body, layers)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

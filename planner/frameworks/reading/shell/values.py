@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import Protocol
 
+from planner.base.files import without_advice
 from planner.frameworks.reading.shell.states import Array
 from planner.frameworks.reading.shell.words import past_brackets
 
@@ -262,7 +263,9 @@ def whole_sum(text: str) -> int | None:
         if re.search(r"[&|]|<<|>>", text):
             return None
     try:
-        return _computed(ast.parse(text.strip().replace("//", "/"), mode="eval").body)
+        with without_advice():
+            tree = ast.parse(text.strip().replace("//", "/"), mode="eval")
+        return _computed(tree.body)
     except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
         return None
 

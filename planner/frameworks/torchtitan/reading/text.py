@@ -65,12 +65,12 @@ def _of_toml(text: str, name: str) -> Settings:
     """
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        why = one_line(str(error)) if str(error) else "nested too deep"
-        raise InputError(
-            f"{name}: neither TOML ({why}) nor a command with overrides such as "
-            "--training.seq_len 8192"
-        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise _no_toml(name, one_line(str(error))) from error
+    except RecursionError as error:
+        raise _no_toml(name, "nested too deep") from error
+    except ValueError as error:
+        raise _no_toml(name, "a number has too many digits") from error
     values = dict(_flat(data, "", 0))
     quoted = [name for name in settings_not_text() if isinstance(values.get(name), str)]
     if quoted:
@@ -81,6 +81,12 @@ def _of_toml(text: str, name: str) -> Settings:
         field: tuple(map(word, value)) if isinstance(value, list) else (word(value),)
         for field, value in values.items()
     }
+
+
+def _no_toml(name: str, why: str) -> InputError:
+    return InputError(
+        f"{name}: neither TOML ({why}) nor a command with overrides such as --training.seq_len 8192"
+    )
 
 
 def _flat(data: dict[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.files import without_advice
 from planner.base.messages import shown
 from planner.base.units import parse_count
 
@@ -89,7 +90,8 @@ def condition_of(text: Any) -> Condition:
         raise InputError(f"where: {shown(text)} is not a condition, e.g. chips <= 1024")
     plain = _UNITS.sub(_counted, text)
     try:
-        tree = ast.parse(plain.strip(), mode="eval").body
+        with without_advice():
+            tree = ast.parse(plain.strip(), mode="eval").body
         names = tuple(dict.fromkeys(_names(tree)))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"where: {text!r} is not a condition of {_ALLOWED}") from error

@@ -208,7 +208,7 @@ def _mesh(launch: LaunchSettings, slices: Slices) -> dict[str, Any]:
     size = {axis: ici[axis] * dcn[axis] for axis in _AXES}
     tp = size["tensor"] * size["tensor_sequence"] * size["autoregressive"]
     fsdp = size["fsdp"] * size["fsdp_transpose"] * size["expert"]
-    dp, twins = size["data"], slices.per_chip
+    cp, dp, twins = size["context"] * size["sequence"], size["data"], slices.per_chip
     for twin in ("tp", "fsdp", "dp"):
         sizes = {"tp": tp, "fsdp": fsdp, "dp": dp}
         if twins > 1 and sizes[twin] % twins == 0:
@@ -218,12 +218,12 @@ def _mesh(launch: LaunchSettings, slices: Slices) -> dict[str, Any]:
     shards = launch.text("shard_optimizer_over_data", "false").lower() == "true"
     return {
         "tp": launch.fixed("tp", tp),
-        "cp": launch.fixed("cp", size["context"] * size["sequence"]),
+        "cp": launch.fixed("cp", cp),
         "pp": launch.fixed("pp", size["pipeline"]),
         "ep": launch.fixed("ep", size["expert"]),
         "dp": launch.fixed("dp", dp),
         "fsdp": launch.fixed("fsdp", fsdp),
-        "sharding": "zero3" if fsdp > 1 else "zero1" if shards and dp > 1 else "ddp",
+        "sharding": "zero3" if fsdp * cp > 1 else "zero1" if shards and dp > 1 else "ddp",
         "sequence_parallel": size["tensor_sequence"] > 1,
     }
 
