@@ -18,7 +18,7 @@ from planner.frameworks.megatron.dialects.named_recipes import NEMO, recipe_name
 from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
-from planner.frameworks.reading.python_recipe import PythonRecipe, python_recipe
+from planner.frameworks.reading.python.recipe import PythonRecipe, python_recipe
 from planner.frameworks.reading.settings import Asked, Beside
 from planner.frameworks.reading.texts import looks_like_shell, whole
 
@@ -31,6 +31,8 @@ _MODE = "performance_mode"
 _FASTER = f"{_MODE}: what it changes stands in NeMo, and is left out"
 _SECTIONS = ("trainer.", "strategy.", "ddp.", "data.", "model.", "config.", "optim.", "plugins.")
 """Before the own names of settings, which differ from one another."""
+_HOLD = ("trainer", "strategy", "data")
+"""Objects whose settings count."""
 _RENAMED = {
     "tensor_parallelism": "tensor_model_parallel_size",
     "pipeline_parallelism": "pipeline_model_parallel_size",
@@ -128,6 +130,12 @@ def _settings(found: PythonRecipe) -> Iterator[tuple[str, Any]]:
         yield "precision", formats[-1]
 
 
+def _counts(path: str, found: PythonRecipe) -> bool:
+    """Whether what is not known is a setting that counts, or what holds some."""
+    own = _own(path.removesuffix(".*"))
+    return own in _KEPT or own == "*" or (own in _HOLD and path not in found.built)
+
+
 def _own(path: str) -> str:
     """The own name of a setting: `trainer.strategy.x` is x."""
     for section in _SECTIONS:
@@ -144,10 +152,7 @@ def _with_base(text: str, found: PythonRecipe, name: str) -> tuple[dict[str, Any
     named = _NAMED.search(text)
     base = (recipe_named(NEMO, named[1]) if named else None) or {}
     own = dict(_settings(found))
-    made = {
-        path: f"{path} is computed, and left out" for path in found.built if _own(path) not in own
-    }
-    lines = [line for path, line in {**made, **found.computed}.items() if _own(path) in _KEPT]
+    lines = dict.fromkeys(line for path, line in found.computed.items() if _counts(path, found))
     if lines:
         raise InputError("\n".join(f"{name}: {line}; write the value there" for line in lines))
     return {**base.get("values", {}), **own}, base

@@ -1,0 +1,132 @@
+"""What fields are set to: those of the recipe, and those of each object by itself."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+from frozen_records import dataclass
+from planner.frameworks.reading.python.paths import ALL, Dotted, above, joined
+from planner.frameworks.reading.python.values import Known, Made, Part, Spends, Unknown
+
+
+@dataclass(slots=True)
+class Fields:
+    """The fields of a recipe, by dotted names below its object.
+
+    Attributes:
+        spend: Counts work.
+        values: Plain values.
+        computed: What is not known, with the line that says so.
+        built: What is made by a call, with what is called.
+        calls: Functions and classes that were called, with their first argument if it is text.
+    """
+
+    spend: Spends
+    values: Dotted[Any] = field(default_factory=Dotted)
+    computed: Dotted[str] = field(default_factory=Dotted)
+    built: Dotted[str] = field(default_factory=Dotted)
+    calls: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, made: Made, path: str, shown: str = "") -> None:
+        """An object stands at a field, with all that it is set to; empty: for the recipe's own.
+
+        `shown`: what the field is called where that stands.
+        """
+        stack: list[tuple[str, Known | Made | Unknown]] = [(path, made)]
+        while stack:
+            at, thing = stack.pop()
+            self.spend(len(at) * (1 + at.count(".")), steps=1)
+            if isinstance(thing, Made):
+                thing.places[at] = None
+                self.calls.append((thing.called, thing.text))
+                inner = [(joined(at, name), one) for name, one in thing.fields.items()]
+                stack.extend(reversed(inner))
+                if at:
+                    self.built[at] = thing.called
+                    self.values.pop(at, None)
+                    self.computed[at] = Unknown(thing.line, shown if thing is made else "").text(at)
+            else:
+                self._set(at, thing)
+
+    def _set(self, path: str, thing: Known | Unknown) -> None:
+        self.built.pop(path, None)
+        if isinstance(thing, Known):
+            self.spend(thing.letters)
+            self.values[path] = thing.value
+            self.computed.pop(path, None)
+        else:
+            self.calls += [(one, "") for one in thing.calls]
+            self.values.pop(path, None)
+            self.computed[path] = thing.text(path)
+
+    def write(self, part: Part, thing: Known | Made | Unknown, shown: str = "") -> None:
+        """A field is set, of an object, wherever that stands; what was below it is gone.
+
+        `shown`: see `add`.
+        """
+        self.spend(len(part.path) * (1 + part.path.count(".")))
+        owner, own = self._owner(part)
+        if owner is not None:
+            self._set_own(owner, own, thing)
+        for at in [""] if owner is None else [*owner.places]:
+            self.spend(steps=1)
+            whole = joined(at, own)
+            self._drop(whole)
+            if isinstance(thing, Made):
+                self.add(thing, whole, shown)
+            else:
+                self._set(whole, thing)
+
+    def open(self, made: Made, why: Unknown) -> None:
+        """No field of an object is known any more; for the recipe's own it counts if it is used."""
+        places = dict(made.places)
+        if not made.changed:
+            made.places.pop("", None)
+        self.write(Part(made, ALL), why)
+        made.places = places
+
+    def value(self, part: Part) -> Known | None:
+        """The plain value of a field."""
+        owner, own = self._owner(part)
+        if owner is not None:
+            found = owner.fields.get(own)
+            return found if isinstance(found, Known) else None
+        return Known(self.values[own]) if own in self.values else None
+
+    def _owner(self, part: Part) -> tuple[Made | None, str]:
+        """The innermost object that a field is of, and its name there."""
+        of, path = part.of, part.path
+        while of is not None:
+            for name in above(path):
+                inner = of.fields.get(name)
+                if isinstance(inner, Made):
+                    of, path = inner, path[len(name) + 1 :]
+                    break
+            else:
+                break
+            self.spend(steps=1)
+        return of, path
+
+    def _set_own(self, owner: Made, path: str, thing: Known | Made | Unknown) -> None:
+        self.spend(steps=1 + owner.fields.looks(path) // 64)
+        for name in owner.fields.within(path):
+            gone = owner.fields.pop(name)
+            if isinstance(gone, Made):
+                for at in owner.places:
+                    gone.places.pop(joined(at, name), None)
+        owner.fields[path], owner.changed = thing, True
+
+    def _drop(self, path: str) -> None:
+        """What was set at a field and below it is gone."""
+        kept: Dotted[Any]
+        for kept in (self.values, self.built, self.computed):
+            self.spend(steps=kept.looks(path) // 64)
+            for name in kept.within(path):
+                del kept[name]
+
+    def lose(self, value: Any, line: int) -> None:
+        """Fields that hold a list which is changed are not known any more."""
+        self.spend(steps=1 + len(self.values) // 64)
+        for name in [name for name, one in self.values.items() if one is value]:
+            self._set(name, Unknown(line))

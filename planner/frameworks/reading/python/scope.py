@@ -1,0 +1,116 @@
+"""What is known at a place in a function, and what is not any more."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import field
+
+from frozen_records import dataclass
+from planner.frameworks.reading.python.bindings import Bound
+from planner.frameworks.reading.python.fields import Fields
+from planner.frameworks.reading.python.paths import ALL, joined
+from planner.frameworks.reading.python.values import Known, Made, Part, Thing, Unknown
+
+
+@dataclass(slots=True)
+class Scope:
+    """What is known in a function while it is gone through.
+
+    Attributes:
+        names: What names stand for; what is missing is not known.
+        fields: What objects are set to.
+        shared: Names that other functions set, which are never known.
+        place: The field where an object that it returns stands; None: where its caller says.
+        returned: What it returns.
+        may_end: Whether a part that is left out may return something else.
+        inner: Functions that are defined in it.
+    """
+
+    names: dict[str, Thing]
+    fields: Fields
+    shared: frozenset[str]
+    place: str | None = None
+    returned: Known | Made | None = None
+    may_end: bool = False
+    inner: dict[str, ast.stmt] = field(default_factory=dict)
+
+    def bind(self, name: str, thing: Thing | None) -> None:
+        """A name stands for something; None: for what is not known."""
+        if thing is None or name in self.shared:
+            self.names.pop(name, None)
+        else:
+            self.names[name] = thing
+
+    def part(self, path: str) -> Part:
+        """Where a field is: of which object, and how it is called there."""
+        name, _, rest = path.partition(".")
+        thing = self.names.get(name)
+        if isinstance(thing, Made):
+            return Part(thing, rest)
+        if isinstance(thing, Part):
+            return Part(thing.of, joined(thing.path, rest))
+        return Part(None, rest)
+
+    def value(self, path: str) -> Known | None:
+        """The plain value of a name or of a field."""
+        if "." in path:
+            return self.fields.value(self.part(path))
+        found = self.names.get(path)
+        return found if isinstance(found, Known) else None
+
+    def set(self, path: str, line: int, thing: Thing | None) -> str:
+        """A field of an object is set; the line that says so where that is not known."""
+        part, shown = self.part(path), path.removesuffix(f".{ALL}")
+        if isinstance(thing, Known | Made):
+            self.fields.write(part, thing, shown)
+            return ""
+        unknown = Unknown(line, shown)
+        self.fields.write(part, unknown)
+        return unknown.text(shown)
+
+    def forget(self, what: Bound, line: int) -> None:
+        """What may be bound is not known from here on."""
+        self.fields.spend(steps=(len(what.names) + len(what.fields)) // 8)
+        if ALL in what.names:
+            self.names.clear()
+        for name in what.names:
+            self._forget_name(name, line)
+        for path in what.fields:
+            self._open(path, line)
+
+    def _forget_name(self, name: str, line: int) -> None:
+        """A name is not known; one of an object may stand for it, or for another one."""
+        thing = self.names.get(name)
+        if isinstance(thing, Made):
+            self.fields.open(thing, Unknown(line, name))
+        else:
+            self.names.pop(name, None)
+
+    def _open(self, path: str, line: int) -> None:
+        if path == ALL:
+            for name in tuple(self.names):
+                self._forget_name(name, line)
+            self.fields.write(Part(None, ALL), Unknown(line, "what `exec` sets"))
+            return
+        name, _, rest = path.partition(".")
+        thing = self.names.get(name)
+        if isinstance(thing, Known):
+            self.lose(thing, line)
+        elif rest and (thing is not None or "." in rest):
+            self.set(path, line, None)
+
+    def lose(self, changed: Known, line: int) -> None:
+        """A list is changed: whatever holds it is not known any more."""
+        if isinstance(changed.value, list):
+            self.fields.lose(changed.value, line)
+            self.names = _without(self.names, changed)
+
+
+def _without(names: Mapping[str, Thing], changed: Known) -> dict[str, Thing]:
+    """The names that stand for something else."""
+    return {
+        name: thing
+        for name, thing in names.items()
+        if not isinstance(thing, Known) or thing.value is not changed.value
+    }
