@@ -28,10 +28,10 @@ class Fields:
     built: Dotted[str] = field(default_factory=Dotted)
     calls: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, made: Made, path: str, shown: str = "") -> None:
+    def add(self, made: Made, path: str, said: Unknown | None = None) -> None:
         """An object stands at a field, with all that it is set to; empty: for the recipe's own.
 
-        `shown`: what the field is called where that stands.
+        `said`: what is said of the field itself; None: where the object is made.
         """
         stack: list[tuple[str, Known | Made | Unknown]] = [(path, made)]
         while stack:
@@ -45,7 +45,8 @@ class Fields:
                 if at:
                     self.built[at] = thing.called
                     self.values.pop(at, None)
-                    self.computed[at] = Unknown(thing.line, shown if thing is made else "").text(at)
+                    said = said if at == path else None
+                    self.computed[at] = (said or Unknown(thing.line)).text(at)
             else:
                 self._set(at, thing)
 
@@ -60,10 +61,10 @@ class Fields:
             self.values.pop(path, None)
             self.computed[path] = thing.text(path)
 
-    def write(self, part: Part, thing: Known | Made | Unknown, shown: str = "") -> None:
+    def write(self, part: Part, thing: Known | Made | Unknown, said: Unknown | None = None) -> None:
         """A field is set, of an object, wherever that stands; what was below it is gone.
 
-        `shown`: see `add`.
+        `said`: see `add`.
         """
         self.spend(len(part.path) * (1 + part.path.count(".")))
         owner, own = self._owner(part)
@@ -74,7 +75,7 @@ class Fields:
             whole = joined(at, own)
             self._drop(whole)
             if isinstance(thing, Made):
-                self.add(thing, whole, shown)
+                self.add(thing, whole, said)
             else:
                 self._set(whole, thing)
 
@@ -85,6 +86,19 @@ class Fields:
             made.places.pop("", None)
         self.write(Part(made, ALL), why)
         made.places = places
+
+    def copy(self, source: Made | Part, to: Made) -> None:
+        """An object is set to what another one is; nothing is known of one that is not made."""
+        made: object = source
+        if isinstance(source, Part):
+            owner, own = self._owner(source)
+            made = owner.fields.get(own) if owner is not None and own else owner
+        if not isinstance(made, Made):
+            to.fields[ALL] = Unknown(to.line)
+            return
+        self.spend(steps=len(made.fields))
+        for name, thing in made.fields.items():
+            to.fields[name] = thing
 
     def value(self, part: Part) -> Known | None:
         """The plain value of a field."""

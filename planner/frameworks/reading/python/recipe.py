@@ -22,6 +22,8 @@ from planner.frameworks.reading.python.statements import Reader
 from planner.frameworks.reading.python.values import Known, Made, Spends, named
 from planner.frameworks.reading.work import Work
 
+_LONGEST = 1 << 19
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonRecipe:
@@ -69,8 +71,10 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
         returns: Name of the class that recipes return.
 
     Raises:
-        InputError: The text is no Python, or the function is not in it.
+        InputError: The text is no Python, the function is not in it, or it takes too much work.
     """
+    if len(text) > _LONGEST:
+        raise InputError(f"{name}: is longer than {_LONGEST:,} letters, which no recipe is")
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -91,9 +95,9 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
     reader = _reader({}, shared, spend)
     if chosen in functions:
         reader.body(reader.module, tree.body)
-        plain = {at: one for at, one in reader.module.names.items() if isinstance(one, Known)}
+        names = reader.module.names
         reader = _reader(functions, shared, spend)
-        reader.module.names = plain
+        reader.module.names |= {at: one for at, one in names.items() if isinstance(one, Known)}
         reader.run(functions[chosen], {}, "")
     elif function:
         raise InputError(f"{name}: {not_one_of(function, recipes or functions)}")

@@ -62,10 +62,10 @@ class Scope:
     def set(self, path: str, line: int, thing: Thing | None) -> str:
         """A field of an object is set; the line that says so where that is not known."""
         part, shown = self.part(path), path.removesuffix(f".{ALL}")
-        if isinstance(thing, Known | Made):
-            self.fields.write(part, thing, shown)
-            return ""
         unknown = Unknown(line, shown)
+        if isinstance(thing, Known | Made):
+            self.fields.write(part, thing, unknown)
+            return ""
         self.fields.write(part, unknown)
         return unknown.text(shown)
 
@@ -97,12 +97,16 @@ class Scope:
         thing = self.names.get(name)
         if isinstance(thing, Known):
             self.lose(thing, line)
-        elif rest and (thing is not None or "." in rest):
+        elif thing is None:
+            if "." in rest:
+                self.set(path, line, None)
+        elif rest or (isinstance(thing, Part) and thing.path):
             self.set(path, line, None)
 
     def lose(self, changed: Known, line: int) -> None:
         """A list is changed: whatever holds it is not known any more."""
         if isinstance(changed.value, list):
+            self.fields.spend(steps=1 + len(self.names) // 64)
             self.fields.lose(changed.value, line)
             self.names = _without(self.names, changed)
 

@@ -236,7 +236,7 @@ class Reader:
             return scope.part(path)
         return plain(value, scope.names, self.spend)
 
-    def _call(self, scope: Scope, call: ast.Call) -> Known | Made | None:
+    def _call(self, scope: Scope, call: ast.Call) -> Thing | None:
         """What a call gives; a function of the file is read in its place."""
         self.spend(steps=1)
         if self._depth > _DEEPEST:
@@ -251,18 +251,30 @@ class Reader:
         text = said.value if said is not None and isinstance(said.value, str) else ""
         self._depth += 1
         own = self.functions.get(called)
+        found: Thing | None
         if own is not None and self._calls < _MOST_CALLS:
             self.fields.calls.append((spelt, text))
             self._calls += 1
             found = self.run(own, self._given(scope, own, call))
             self._calls -= 1
+        elif (copied := self._copied(scope, call, called)) is not None and not call.keywords:
+            found = copied
         else:
             maker = "" if called_by(outer) in self.functions or configures(outer) else called
             found = Made(spelt, text, call.lineno, maker)
+            if copied is not None:
+                self.fields.copy(copied, found)
             for name, value in keywords_of(call):
                 found.fields[name] = self._handed(scope, value)
         self._depth -= 1
         return found
+
+    def _copied(self, scope: Scope, call: ast.Call, called: str) -> Made | Part | None:
+        """The object that a call gives a copy of; None: it gives none."""
+        if called not in ("replace", "copy", "deepcopy") or len(call.args) != 1:
+            return None
+        thing = self._thing(scope, call.args[0])
+        return thing if isinstance(thing, Made | Part) else None
 
     def _handed(self, scope: Scope, value: ast.expr) -> Known | Made | Unknown:
         """What a keyword is."""

@@ -143,6 +143,14 @@ def plain(node: ast.expr | None, names: Names, spend: Spends, deep: int = 0) -> 
     return _computed(node, names, spend, deep + 1)
 
 
+def _opposite(how: ast.unaryop, value: Known | None) -> Known | None:
+    """`not x`, and `-1`."""
+    if value is not None and isinstance(how, ast.Not):
+        return Known(not value.value)
+    number = value is not None and type(value.value) in (int, float)
+    return Known(-value.value) if value and number and isinstance(how, ast.USub) else None
+
+
 def _constant(value: Any) -> Known | None:
     if isinstance(value, int) and abs(value) >= 1 << 63:
         return None
@@ -161,9 +169,8 @@ def _list(parts: list[Known | None], spend: Spends) -> Known | None:
 
 def _computed(node: ast.expr | None, names: Names, spend: Spends, deep: int) -> Known | None:
     """The opposite of a plain value, the product of two whole numbers, and what is the same."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        value = plain(node.operand, names, spend, deep)
-        return None if value is None else Known(not value.value)
+    if isinstance(node, ast.UnaryOp):
+        return _opposite(node.op, plain(node.operand, names, spend, deep))
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _SAME):
         sides = node.left, node.comparators[0]
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):

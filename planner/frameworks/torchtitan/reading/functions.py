@@ -62,7 +62,7 @@ def function_settings(text: str, asked: Asked) -> tuple[Settings, Command, bool]
 
 def _counts(path: str, found: PythonRecipe) -> bool:
     """Whether what is not known is a setting that a plan may follow from, or holds some."""
-    section, dot, name = path.partition(".")
+    section, _, name = path.partition(".")
     if section == ALL or (section in READ and name in ("", ALL)):
         return path not in found.built
     return name in READ.get(section, "").split()
