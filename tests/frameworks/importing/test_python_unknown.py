@@ -122,10 +122,10 @@ def many(line: str, times: int) -> str:
         ("    x = C()\n    x.a = x\n    cfg.y = x\n", "letters"),
         (many("    def f(): pass\n    y = _f()\n", 1), "statements and values"),
         ("    y = _g()\n", "statements and values"),
-        ("    x = [1]\n" + "    x = [x, x, x, x, x, x, x, x]\n" * 7 + many("    cfg.a# = x\n", 10), "letters"),
-        ("    x = [" + "1, " * 3000 + "]\n" + "    if x == x: pass\n" * 5000, "letters"),
+        ("    x = 1\n" + f"    x = [{'x, ' * 9}]\n" * 7 + many("    cfg.a# = x\n", 9), "letters"),
+        ("    x = [" + "1, " * 9000 + "]\n" + "    if x == x: pass\n" * 1000, "letters"),
         ("    cfg.y = _h()\n" * 70, "statements and values"),
-        (many("    cfg.a# = 's'\n", 8000), ""),
+        (many("    cfg.a# = 's'\n", 4000), ""),
         ("    cfg." + "a" * 9000 + ".a" * 50 + many("    cfg.y# = 1\n", 0) + " = 1\n", ""),
     ],
 )  # fmt: skip

@@ -24,6 +24,7 @@ from planner.frameworks.reading.texts import looks_like_shell, whole
 
 _NEMO2 = re.compile(r"(?m)^[^\S\n]*+(?:import nemo_run\b|from nemo\.collections(?:\.llm)?\b)")
 _NAMED = re.compile(r"\b(?:llm\.)?(?:recipes\.)?(\w+)\.(pretrain|finetune)_recipe\(")
+_RECIPES = "nemo.collections.llm.recipes"
 _HELPERS = re.compile(r"(?m)^from nemo\.collections\.llm\.recipes\.(\w+) import")
 _NAME = re.compile(r"(?m)^NAME = [\"'](\w+)[\"']")
 _USUAL = "pretrain_recipe"
@@ -116,8 +117,9 @@ def as_kept(path: Path) -> dict[str, Any]:
 
 def _read(text: str, name: str, function: str, beside: Beside) -> PythonRecipe:
     """The recipe, with functions of files of NeMo that lie beside it."""
-    helpers = [found for one in _HELPERS.findall(text) if (found := beside(f"{one}.py"))]
-    return python_recipe("\n".join([*helpers, text]), name, function, "Partial")
+    named = {one: beside(f"{one}.py") for one in _HELPERS.findall(text)}
+    modules = {f"{_RECIPES}.{one}": found for one, found in named.items() if found}
+    return python_recipe(text, name, function, "Partial", modules)
 
 
 def _settings(found: PythonRecipe) -> Iterator[tuple[str, Any]]:

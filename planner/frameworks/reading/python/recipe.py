@@ -61,7 +61,9 @@ class PythonRecipe:
         return self.computed.get(ALL, "")
 
 
-def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRecipe:
+def python_recipe(
+    text: str, name: str, function: str, returns: str, modules: Mapping[str, str] | None = None
+) -> PythonRecipe:
     """The recipe of a file.
 
     Args:
@@ -69,16 +71,12 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
         name: What messages call it.
         function: The recipe's function; empty: the only one.
         returns: Name of the class that recipes return.
+        modules: Texts of modules that stand where it imports from them.
 
     Raises:
         InputError: The text is no Python, the function is not in it, or it takes too much work.
     """
-    if len(text) > _LONGEST:
-        raise InputError(f"{name}: is longer than {_LONGEST:,} letters, which no recipe is")
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError(f"{name}: is no Python ({type(error).__name__})") from error
+    tree = _parsed(text, name, modules or {})
     functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     recipes = [
         one.name
@@ -95,9 +93,12 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
     reader = _reader({}, shared, spend)
     if chosen in functions:
         reader.body(reader.module, tree.body)
-        names = reader.module.names
+        before = reader.module
         reader = _reader(functions, shared, spend)
-        reader.module.names |= {at: one for at, one in names.items() if isinstance(one, Known)}
+        reader.module.own = before.own
+        reader.module.names = {
+            name: thing for name, thing in before.names.items() if isinstance(thing, Known)
+        }
         reader.run(functions[chosen], {}, "")
     elif function:
         raise InputError(f"{name}: {not_one_of(function, recipes or functions)}")
@@ -110,6 +111,26 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
         reader = _reader(functions, shared, spend)
         chosen = _read_program(reader, tree, name)
     return _recipe_of(reader, chosen)
+
+
+def _parsed(text: str, name: str, modules: Mapping[str, str]) -> ast.Module:
+    """A text as Python, with the modules that it imports from in their place.
+
+    Raises:
+        InputError: It is none, or too long.
+    """
+    try:
+        if len(text) > _LONGEST:
+            raise InputError(f"{name}: is longer than {_LONGEST:,} letters, which no recipe is")
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"{name}: is no Python ({type(error).__name__})") from error
+    left, body = dict(modules), list[ast.stmt]()
+    for one in tree.body:
+        other = left.pop(one.module or "", None) if isinstance(one, ast.ImportFrom) else None
+        body += [one] if other is None else _parsed(other, name, {}).body
+    tree.body = body
+    return tree
 
 
 def _reader(functions: dict[str, ast.FunctionDef], shared: frozenset[str], spend: Spends) -> Reader:

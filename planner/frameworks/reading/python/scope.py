@@ -25,6 +25,7 @@ class Scope:
         returned: What it returns.
         may_end: Whether a part that is left out may return something else.
         inner: Functions that are defined in it.
+        own: Names that stand for functions of the file.
     """
 
     names: dict[str, Thing]
@@ -34,9 +35,11 @@ class Scope:
     returned: Known | Made | None = None
     may_end: bool = False
     inner: dict[str, ast.stmt] = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
 
     def bind(self, name: str, thing: Thing | None) -> None:
         """A name stands for something; None: for what is not known."""
+        self.own.discard(name)
         if thing is None or name in self.shared:
             self.names.pop(name, None)
         else:
@@ -74,6 +77,7 @@ class Scope:
         self.fields.spend(steps=(len(what.names) + len(what.fields)) // 8)
         if ALL in what.names:
             self.names.clear()
+            self.own.clear()
         for name in what.names:
             self._forget_name(name, line)
         for path in what.fields:
@@ -81,6 +85,7 @@ class Scope:
 
     def _forget_name(self, name: str, line: int) -> None:
         """A name is not known; one of an object may stand for it, or for another one."""
+        self.own.discard(name)
         thing = self.names.get(name)
         if isinstance(thing, Made):
             self.fields.open(thing, Unknown(line, name))

@@ -74,16 +74,17 @@ class Reader:
             given: Arguments; None: one that is not known, which has no default either.
             place: See `Scope`.
         """
-        self.spend(steps=1 + len(self.module.names) // 64)
+        self.spend(steps=1 + (len(self.module.names) + len(self.module.own)) // 64)
         scope = Scope({**self.module.names}, self.fields, self.module.shared, place)
+        scope.own = {*self.module.own}
         spec = function.args
         defaults = dict(self._defaults(spec))
         for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
             thing = given[one.arg] if one.arg in given else defaults.get(one.arg)
-            scope.names[one.arg] = Part(None, "") if thing is None else thing
+            scope.bind(one.arg, Part(None, "") if thing is None else thing)
         for rest in (spec.vararg, spec.kwarg):
             if rest is not None:
-                scope.names.pop(rest.arg, None)
+                scope.bind(rest.arg, None)
         self.body(scope, function.body)
         return scope.returned
 
@@ -162,7 +163,9 @@ class Reader:
             self._forget(scope, statement)
             return
         scope.forget(Bound(names=(statement.name,)), statement.lineno)
-        if scope is not self.module:
+        if scope is self.module:
+            scope.own.add(statement.name)
+        else:
             scope.inner[statement.name] = statement
 
     def _expression(self, scope: Scope, value: ast.expr) -> None:
@@ -174,7 +177,7 @@ class Reader:
         if isinstance(value, ast.Call):
             for one in (*value.args, *(word.value for word in value.keywords)):
                 self._add_base(scope.names.get(one.id) if isinstance(one, ast.Name) else None)
-            if named(value.func) in self.functions:
+            if self._own(scope, value) is not None:
                 self._call(scope, value)
 
     def _assign(self, scope: Scope, targets: list[ast.expr], value: ast.expr) -> None:
@@ -250,7 +253,7 @@ class Reader:
         said = plain(first, scope.names, self.spend) if first is not None else None
         text = said.value if said is not None and isinstance(said.value, str) else ""
         self._depth += 1
-        own = self.functions.get(called)
+        own = self._own(scope, call)
         found: Thing | None
         if own is not None and self._calls < _MOST_CALLS:
             self.fields.calls.append((spelt, text))
@@ -260,7 +263,8 @@ class Reader:
         elif (copied := self._copied(scope, call, called)) is not None and not call.keywords:
             found = copied
         else:
-            maker = "" if called_by(outer) in self.functions or configures(outer) else called
+            follows = self._own(scope, outer) is not None or configures(outer)
+            maker = "" if follows else named(outer.func)
             found = Made(spelt, text, call.lineno, maker)
             if copied is not None:
                 self.fields.copy(copied, found)
@@ -268,6 +272,11 @@ class Reader:
                 found.fields[name] = self._handed(scope, value)
         self._depth -= 1
         return found
+
+    def _own(self, scope: Scope, call: ast.Call) -> ast.FunctionDef | None:
+        """The function of the file that a call calls; None: it calls another one."""
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        return self.functions.get(name) if name in scope.own else None
 
     def _copied(self, scope: Scope, call: ast.Call, called: str) -> Made | Part | None:
         """The object that a call gives a copy of; None: it gives none."""
