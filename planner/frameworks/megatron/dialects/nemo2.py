@@ -135,7 +135,11 @@ def _settings(found: PythonRecipe) -> Iterator[tuple[str, Any]]:
 def _counts(path: str, found: PythonRecipe) -> bool:
     """Whether what is not known is a setting that counts, or what holds some."""
     own = _own(path.removesuffix(".*"))
-    return own in _KEPT or own == "*" or (own in _HOLD and path not in found.built)
+    if own not in _HOLD:
+        return own in _KEPT or own == "*"
+    maker = found.built.get(path, "")
+    says = any(one.startswith(f"{path}.") for one in found.values)
+    return not maker or (maker[:1].islower() and own != "data" and not says)
 
 
 def _own(path: str) -> str:

@@ -2,10 +2,9 @@
 
 Variables that the text does not define, arguments that are not given and the output of commands
 stay as they are written. Of an `if` and a `case` the branch is taken that known words choose,
-`for` goes through known words, and `while` goes on as long as a known test holds; branches that
-cannot be chosen, and other loops, are left out with a line that says so, and what they change is
-not known after them. Functions are read where they are called, files that it sources or starts
-where they lie beside it or are written. Work is bounded: see `reading.work`.
+`for` goes through known words, and `while` goes on as long as a known test holds; other branches
+and loops are left out with a line, and what they change is not known after them. Functions are read
+where they are called, files where they are sourced or started. `reading.work` bounds it.
 """
 
 from __future__ import annotations
