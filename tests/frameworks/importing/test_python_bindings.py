@@ -138,6 +138,32 @@ def test_arguments_that_are_not_known_are_no_defaults(called: str, tmp_path: Pat
         read(text, tmp_path)
 
 
+@each("line", [
+    "if f(): tuned(cfg.model)", "for x in y: tuned(cfg.model)", "f(tuned(cfg.model))",
+    "x = [tuned(cfg.model)]", "x = 1 + tuned(m=cfg.model)", "f(x=lambda: tuned(cfg.model))",
+    "if f(): again(cfg)", "while f(): again(cfg)", "tuned(f(tuned(cfg.model)))",
+])  # fmt: skip
+def test_calls_that_are_not_followed_may_set_what_they_set(line: str, tmp_path: Path) -> None:
+    head = f"def tuned(m):\n    m.{SIZE} = 8\ndef again(c):\n    again(c)\n    tuned(c.model)\n"
+    text = f"{head}{HEAD}    cfg.model.{SIZE} = 4\n    #\n    return cfg\n"
+    for plain, tp in (("tuned(cfg.model)", 8), ("x = tuned(cfg.model)", 8), ("if f(): helper()", 4),
+                      ("if f(): tuned(cfg.train)", 4), ("f(tuned)", 4)):  # fmt: skip
+        assert read(text.replace("#", plain), tmp_path).plan.tp == tp
+    with pytest.raises(InputError, match=f"{SIZE} is computed, and left out"):
+        read(text.replace("#", line), tmp_path)
+
+
+@each("line", [
+    "def tuned(m): pass", "tuned = f()", "from x import tuned", "if f(): tuned = g",
+])  # fmt: skip
+def test_a_function_that_is_bound_again_is_another_one(line: str, tmp_path: Path) -> None:
+    head = f"def tuned(m):\n    m.{SIZE} = 8\n"
+    body = f"    cfg.model.{SIZE} = 4\n    tuned(cfg.model)\n    return cfg\n"
+    assert read(head + HEAD + body, tmp_path).plan.tp == 8
+    assert read(f"{head}{line}\n{HEAD}{body}", tmp_path).plan.tp == 4
+    assert read(f"{head}{HEAD}    {line}\n{body}", tmp_path).plan.tp == 4
+
+
 def test_a_list_that_is_changed_is_not_what_it_was(tmp_path: Path) -> None:
     names = "cfg.model.recompute_modules"
     text = f"{HEAD}    x = ['core_attn']\n    y = x\n    {names} = x\n"

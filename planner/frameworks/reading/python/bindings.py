@@ -35,12 +35,14 @@ class Bound:
         names: Names.
         fields: Dotted, with the name of the object; `cfg.model.*` is every field below.
         looked_up: Names that it looks up; functions among them may be called.
+        calls: Calls of names.
         returns: Whether it may end the function.
     """
 
     names: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     looked_up: frozenset[str] = frozenset()
+    calls: tuple[ast.Call, ...] = ()
     returns: bool = False
 
 
@@ -51,7 +53,7 @@ def bound(part: ast.AST) -> Bound:
     fields is not.
     """
     names, fields = dict[str, None](), dict[str, None]()
-    looked_up, returns = set[str](), False
+    looked_up, returns, calls = set[str](), False, list[ast.Call]()
     stack = [(part, True)]
     while stack:
         node, own = stack.pop()
@@ -60,12 +62,14 @@ def bound(part: ast.AST) -> Bound:
             returns |= isinstance(node, ast.Return)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             looked_up.add(node.id)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            calls.append(node)
         fields |= dict.fromkeys(_fields(node))
         inside = own and not isinstance(node, _INNER)
         for child in ast.iter_child_nodes(node):
             leaks = not (isinstance(node, ast.comprehension) and child is node.target)
             stack.append((child, inside and leaks))
-    return Bound(tuple(names), tuple(fields), frozenset(looked_up), returns)
+    return Bound(tuple(names), tuple(fields), frozenset(looked_up), tuple(calls), returns)
 
 
 def shared_names(tree: ast.AST) -> frozenset[str]:

@@ -32,7 +32,7 @@ class Scope:
     fields: Fields
     shared: frozenset[str]
     place: str | None = None
-    returned: Known | Made | None = None
+    returned: Thing | None = None
     may_end: bool = False
     inner: dict[str, ast.stmt] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)

@@ -61,12 +61,13 @@ class Reader:
     notes: dict[str, None] = field(default_factory=dict)
     bases: dict[str, None] = field(default_factory=dict)
     _bound: dict[int, Bound] = field(default_factory=dict)
+    _ran: set[int] = field(default_factory=set)
     _calls: int = 0
     _depth: int = 0
 
     def run(
         self, function: ast.FunctionDef, given: dict[str, Thing | None], place: str | None = None
-    ) -> Known | Made | None:
+    ) -> Thing | None:
         """Goes through a function, and gives what it returns.
 
         Args:
@@ -74,8 +75,15 @@ class Reader:
             given: Arguments; None: one that is not known, which has no default either.
             place: See `Scope`.
         """
+        scope = self._scope(function, given)
+        scope.place = place
+        self.body(scope, function.body)
+        return scope.returned
+
+    def _scope(self, function: ast.FunctionDef, given: dict[str, Thing | None]) -> Scope:
+        """What is known where a function begins."""
         self.spend(steps=1 + (len(self.module.names) + len(self.module.own)) // 64)
-        scope = Scope({**self.module.names}, self.fields, self.module.shared, place)
+        scope = Scope({**self.module.names}, self.fields, self.module.shared)
         scope.own = {*self.module.own}
         spec = function.args
         defaults = dict(self._defaults(spec))
@@ -85,8 +93,7 @@ class Reader:
         for rest in (spec.vararg, spec.kwarg):
             if rest is not None:
                 scope.bind(rest.arg, None)
-        self.body(scope, function.body)
-        return scope.returned
+        return scope
 
     def _defaults(self, spec: ast.arguments) -> Iterator[tuple[str, Known | None]]:
         """Parameters with plain defaults."""
@@ -121,6 +128,8 @@ class Reader:
             self._expression(scope, statement.value)
         else:
             self._define(scope, statement)
+        if isinstance(value := getattr(statement, "value", None), ast.expr):
+            self._may_call(scope, value)
         return isinstance(statement, ast.Return | ast.Raise)
 
     def _if(self, scope: Scope, statement: ast.If) -> bool:
@@ -142,6 +151,7 @@ class Reader:
     def _leave_out(self, scope: Scope, statement: ast.stmt, what: str) -> None:
         self.notes[f"line {statement.lineno}: {what}"] = None
         self._forget(scope, statement)
+        self._may_call(scope, statement)
         scope.may_end |= self._bound_of(statement).returns
 
     def _return(self, scope: Scope, value: ast.expr | None) -> None:
@@ -154,7 +164,7 @@ class Reader:
             if scope.place is not None and isinstance(value, ast.Call) and not thing.places:
                 self.fields.add(thing, scope.place)
             scope.returned = thing
-        elif isinstance(thing, Known) and not scope.may_end:
+        elif not scope.may_end:
             scope.returned = thing
 
     def _define(self, scope: Scope, statement: ast.stmt) -> None:
@@ -258,6 +268,7 @@ class Reader:
         if own is not None and self._calls < _MOST_CALLS:
             self.fields.calls.append((spelt, text))
             self._calls += 1
+            self._ran.add(id(call))
             found = self.run(own, self._given(scope, own, call))
             self._calls -= 1
         elif (copied := self._copied(scope, call, called)) is not None and not call.keywords:
@@ -297,24 +308,27 @@ class Reader:
         )
 
     def _given(
-        self, scope: Scope, function: ast.FunctionDef, call: ast.Call
+        self, scope: Scope, function: ast.FunctionDef, call: ast.Call, runs: bool = True
     ) -> dict[str, Thing | None]:
-        """Arguments of a call by the names of the function's parameters."""
+        """Arguments of a call by the names of the function's parameters.
+
+        `runs`: whether calls in them are followed.
+        """
         spec = function.args
         places = [one.arg for one in (*spec.posonlyargs, *spec.args)]
         names = [*places, *(one.arg for one in spec.kwonlyargs)]
-        keywords = [one for one in call.keywords if one.arg]
-        found: dict[str, Thing | None] = {}
-        if len(keywords) < len(call.keywords):
-            found = dict.fromkeys(names)  # **more
-        for one in keywords:
-            found[str(one.arg)] = self._thing(scope, one.value)
+        more = any(one.arg is None for one in call.keywords)
+        found: dict[str, Thing | None] = dict.fromkeys(names) if more else {}
+        said = [(one.arg, one.value) for one in call.keywords if one.arg]
         starred = any(isinstance(one, ast.Starred) for one in call.args)
         if starred:
-            return found | dict.fromkeys(places)
-        return found | {
-            name: self._thing(scope, one) for name, one in zip(places, call.args, strict=False)
-        }
+            found |= dict.fromkeys(places)
+        else:
+            said += zip(places, call.args, strict=False)
+        for name, value in said:
+            follow = runs or not isinstance(value, ast.Call)
+            found[name] = self._thing(scope, value) if follow else None
+        return found
 
     def _forget(self, scope: Scope, part: ast.AST) -> None:
         """What a part of the text may bind is not known from here on, nor what it may call."""
@@ -326,6 +340,24 @@ class Reader:
             called = (what.looked_up & scope.inner.keys()) - seen
             seen |= called
             parts += [scope.inner[name] for name in called]
+
+    def _may_call(self, scope: Scope, part: ast.AST) -> None:
+        """What functions of the file set is not known, where calls of them are not read."""
+        line, seen = getattr(part, "lineno", 0), set[tuple[object, ...]]()
+        stack = [(scope, part)]
+        for at, one in stack:  # which grows
+            for call in self._bound_of(one).calls:
+                own = self._own(at, call)
+                if own is None or id(call) in self._ran:
+                    continue
+                given = self._given(at, own, call, runs=False)
+                objects = (two for two in given.items() if isinstance(two[1], Made | Part))
+                key = (own.name, *objects)
+                if key not in seen:
+                    seen.add(key)
+                    inner = self._scope(own, given)
+                    inner.forget(replace(self._bound_of(own), names=()), line)
+                    stack.append((inner, own))
 
     def _bound_of(self, part: ast.AST) -> Bound:
         found = self._bound.get(id(part))
