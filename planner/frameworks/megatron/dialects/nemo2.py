@@ -134,7 +134,7 @@ def _settings(found: PythonRecipe) -> Iterator[tuple[str, Any]]:
 
 def _counts(path: str, found: PythonRecipe) -> bool:
     """Whether what is not known is a setting that counts, or what holds some."""
-    own = _own(path.removesuffix(".*"))
+    own = _own(path.removesuffix(".*").removeprefix("*."))
     if own not in _HOLD:
         return own in _KEPT or own == "*"
     maker = found.built.get(path, "")

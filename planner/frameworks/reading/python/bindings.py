@@ -91,7 +91,9 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 def _fields(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        found = place(node)
+        of = node.value
+        keyed = isinstance(node, ast.Subscript) and _key(node.slice) == ALL
+        found = of.id if keyed and isinstance(of, ast.Name) else place(node)
         if found:
             yield found
     elif isinstance(node, ast.Call):
@@ -112,7 +114,8 @@ def _set_by(call: ast.Call) -> str:
         target = of if method else call.args[0]
         return _joined(place(target), _key(call.args[0 if method else min(1, len(call.args) - 1)]))
     if name in _CHANGES and of is not None:
-        return place(of)
+        inner = isinstance(of, ast.Call) or getattr(of, "attr", "") == "__dict__"
+        return _joined(place(of), ALL) if inner else place(of)
     return ""
 
 

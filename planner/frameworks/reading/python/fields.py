@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any
 
 from frozen_records import dataclass
-from planner.frameworks.reading.python.paths import ALL, Dotted, above, joined
+from planner.frameworks.reading.python.paths import ALL, SOME, Dotted, above, joined
 from planner.frameworks.reading.python.values import Known, Made, Part, Spends, Unknown
 
 
@@ -27,6 +27,7 @@ class Fields:
     computed: Dotted[str] = field(default_factory=Dotted)
     built: Dotted[str] = field(default_factory=Dotted)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    _made: dict[Made, None] = field(default_factory=dict)
 
     def add(self, made: Made, path: str, said: Unknown | None = None) -> None:
         """An object stands at a field, with all that it is set to; empty: for the recipe's own.
@@ -39,6 +40,7 @@ class Fields:
             self.spend(len(at) * (1 + at.count(".")), steps=1)
             if isinstance(thing, Made):
                 thing.places[at] = None
+                self._made[thing] = None
                 self.calls.append((thing.called, thing.text))
                 inner = [(joined(at, name), one) for name, one in thing.fields.items()]
                 stack.extend(reversed(inner))
@@ -67,6 +69,11 @@ class Fields:
         `said`: see `add`.
         """
         self.spend(len(part.path) * (1 + part.path.count(".")))
+        if part.path.startswith(SOME) and part.path.endswith(ALL):
+            part = Part(None, ALL)
+        elif part.path.startswith(SOME):
+            self._open_some(part.path, said or Unknown(0))
+            return
         owner, own = self._owner(part)
         if owner is not None:
             self._set_own(owner, own, thing)
@@ -86,6 +93,20 @@ class Fields:
             made.places.pop("", None)
         self.write(Part(made, ALL), why)
         made.places = places
+
+    def _open_some(self, path: str, why: Unknown) -> None:
+        """A field of an object is set, and it is not known of which."""
+        end = path.removeprefix(ALL)
+        for kept in (self.values, self.built):
+            self.spend(steps=1 + len(kept) // 64)
+            for name in [one for one in kept if f".{one}".endswith(end)]:
+                self._set(name, why)
+        for made in self._made:
+            self.spend(steps=1 + len(made.fields) // 64)
+            for name in made.fields:
+                if f".{name}".endswith(end) or end.endswith(f".{name}"):
+                    made.fields[name] = why
+        self.computed[path] = why.text(path)
 
     def copy(self, source: Made | Part, to: Made) -> None:
         """An object is set to what another one is; nothing is known of one that is not made."""

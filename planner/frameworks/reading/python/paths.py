@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 ALL = "*"
 """Every field below an object; alone, everything."""
+SOME = f"{ALL}."
+"""Before a field of an object of which it is not known which one it is."""
 
 
 def joined(path: str, name: str) -> str:

@@ -16,7 +16,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.frameworks.reading.python.bindings import shared_names
 from planner.frameworks.reading.python.fields import Fields
-from planner.frameworks.reading.python.paths import ALL, above
+from planner.frameworks.reading.python.paths import ALL, SOME, above
 from planner.frameworks.reading.python.scope import Scope
 from planner.frameworks.reading.python.statements import Reader
 from planner.frameworks.reading.python.values import Known, Made, Spends, named
@@ -58,7 +58,13 @@ class PythonRecipe:
                 return self.computed[one]
             if (line := self.computed.get(f"{one}.{ALL}")) is not None:
                 return line
-        return self.computed.get(ALL, "")
+        some = (line for one, line in self.computed.items() if _is_some(one, path))
+        return self.computed.get(ALL) or next(some, "")
+
+
+def _is_some(path: str, field_path: str) -> bool:
+    """Whether a field of some object may be a field."""
+    return path.startswith(SOME) and f".{field_path}".endswith(path.removeprefix(ALL))
 
 
 def python_recipe(

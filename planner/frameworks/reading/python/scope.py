@@ -9,7 +9,7 @@ from dataclasses import field
 from frozen_records import dataclass
 from planner.frameworks.reading.python.bindings import Bound
 from planner.frameworks.reading.python.fields import Fields
-from planner.frameworks.reading.python.paths import ALL, joined
+from planner.frameworks.reading.python.paths import ALL, SOME, above, joined
 from planner.frameworks.reading.python.values import Known, Made, Part, Thing, Unknown
 
 
@@ -68,8 +68,8 @@ class Scope:
         unknown = Unknown(line, shown)
         if isinstance(thing, Known | Made):
             self.fields.write(part, thing, unknown)
-            return ""
-        self.fields.write(part, unknown)
+            return unknown.text(shown) if part.path.startswith(SOME) else ""
+        self.fields.write(part, unknown, unknown)
         return unknown.text(shown)
 
     def forget(self, what: Bound, line: int) -> None:
@@ -80,8 +80,15 @@ class Scope:
             self.own.clear()
         for name in what.names:
             self._forget_name(name, line)
+        bound = {*what.names, *what.fields}
         for path in what.fields:
-            self._open(path, line)
+            again = next((one for one in above(path) if one in bound), "")
+            if again:  # it may be of another object
+                why = Unknown(line, path)
+                some = f"{SOME}{path[len(again) + 1 :]}"
+                self.fields.write(Part(None, some), why, why)
+            else:
+                self._open(path, line)
 
     def _forget_name(self, name: str, line: int) -> None:
         """A name is not known; one of an object may stand for it, or for another one."""
@@ -89,6 +96,10 @@ class Scope:
         thing = self.names.get(name)
         if isinstance(thing, Made):
             self.fields.open(thing, Unknown(line, name))
+            if any(thing.places):
+                self.names[name] = Part(thing, ALL)
+        elif isinstance(thing, Part) and thing.path:
+            self.names[name] = Part(thing.of, ALL)
         else:
             self.names.pop(name, None)
 

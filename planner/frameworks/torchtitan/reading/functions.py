@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from planner.base.errors import InputError
 from planner.frameworks.reading.commands import Command
-from planner.frameworks.reading.python.paths import ALL
+from planner.frameworks.reading.python.paths import ALL, SOME
 from planner.frameworks.reading.python.recipe import PythonRecipe, python_recipe
 from planner.frameworks.reading.settings import Asked
 from planner.frameworks.torchtitan.models import FLAVORS
@@ -62,6 +62,8 @@ def function_settings(text: str, asked: Asked) -> tuple[Settings, Command, bool]
 
 def _counts(path: str, found: PythonRecipe) -> bool:
     """Whether what is not known is a setting that a plan may follow from, or holds some."""
+    if path.startswith(SOME):
+        return any(path.rpartition(".")[2] in names.split() for names in READ.values())
     section, _, name = path.partition(".")
     if section == ALL or (section in READ and name in ("", ALL)):
         return path not in found.built
