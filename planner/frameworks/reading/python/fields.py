@@ -27,6 +27,7 @@ class Fields:
     computed: Dotted[str] = field(default_factory=Dotted)
     built: Dotted[str] = field(default_factory=Dotted)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    _shared: set[str] = field(default_factory=set)
     _made: dict[Made, None] = field(default_factory=dict)
 
     def add(self, made: Made, path: str, said: Unknown | None = None) -> None:
@@ -60,6 +61,8 @@ class Fields:
             self.computed.pop(path, None)
         else:
             self.calls += [(one, "") for one in thing.calls]
+            if thing.shares:
+                self._shared.add(path)
             self.values.pop(path, None)
             self.computed[path] = thing.text(path)
 
@@ -74,12 +77,18 @@ class Fields:
         elif part.path.startswith(SOME):
             self._open_some(part.path, said or Unknown(0))
             return
+        if part == Part(None, ALL):
+            for made in self._made:
+                self._set_own(made, ALL, thing)
         owner, own = self._owner(part)
         if owner is not None:
             self._set_own(owner, own, thing)
         for at in [""] if owner is None else [*owner.places]:
             self.spend(steps=1)
             whole = joined(at, own)
+            for one in above(whole) if self._shared else ():
+                if one in self._shared:
+                    self._open_some(SOME + whole[len(one) + 1 :], said or Unknown(0))
             self._drop(whole)
             if isinstance(thing, Made):
                 self.add(thing, whole, said)
@@ -91,7 +100,7 @@ class Fields:
         places = dict(made.places)
         if not made.changed:
             made.places.pop("", None)
-        self.write(Part(made, ALL), why)
+        self.write(Part(made, ALL), why, why)
         made.places = places
 
     def _open_some(self, path: str, why: Unknown) -> None:
@@ -108,7 +117,7 @@ class Fields:
                     made.fields[name] = why
         self.computed[path] = why.text(path)
 
-    def copy(self, source: Made | Part, to: Made) -> None:
+    def copy(self, source: Made | Part, to: Made, deep: bool) -> None:
         """An object is set to what another one is; nothing is known of one that is not made."""
         made: object = source
         if isinstance(source, Part):
@@ -117,9 +126,15 @@ class Fields:
         if not isinstance(made, Made):
             to.fields[ALL] = Unknown(to.line)
             return
-        self.spend(steps=len(made.fields))
-        for name, thing in made.fields.items():
-            to.fields[name] = thing
+        stack = [(made, to)]
+        for one, other in stack:  # which grows
+            self.spend(steps=1 + len(one.fields))
+            for name, thing in one.fields.items():
+                other.fields[name] = thing
+                if deep and isinstance(thing, Made):
+                    inner = Made(thing.called, thing.text, thing.line, thing.maker)
+                    other.fields[name] = inner
+                    stack.append((thing, inner))
 
     def value(self, part: Part) -> Known | None:
         """The plain value of a field."""

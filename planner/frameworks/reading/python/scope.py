@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from frozen_records import dataclass
 from planner.frameworks.reading.python.bindings import Bound
@@ -69,7 +69,7 @@ class Scope:
         if isinstance(thing, Known | Made):
             self.fields.write(part, thing, unknown)
             return unknown.text(shown) if part.path.startswith(SOME) else ""
-        self.fields.write(part, unknown, unknown)
+        self.fields.write(part, replace(unknown, shares=isinstance(thing, Part)), unknown)
         return unknown.text(shown)
 
     def forget(self, what: Bound, line: int) -> None:

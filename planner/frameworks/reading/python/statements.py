@@ -271,14 +271,15 @@ class Reader:
             self._ran.add(id(call))
             found = self.run(own, self._given(scope, own, call))
             self._calls -= 1
-        elif (copied := self._copied(scope, call, called)) is not None and not call.keywords:
+        elif isinstance(copied := self._copied(scope, call, called), Part) and not call.keywords:
             found = copied
         else:
             follows = self._own(scope, outer) is not None or configures(outer)
             maker = "" if follows else named(outer.func)
             found = Made(spelt, text, call.lineno, maker)
             if copied is not None:
-                self.fields.copy(copied, found)
+                found.maker = copied.maker if isinstance(copied, Made) else ""
+                self.fields.copy(copied, found, called == "deepcopy")
             for name, value in keywords_of(call):
                 found.fields[name] = self._handed(scope, value)
         self._depth -= 1

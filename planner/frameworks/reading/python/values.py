@@ -49,11 +49,13 @@ class Unknown:
         line: Where that stands.
         shown: What the field is called there; empty: by its own name.
         calls: Those of a list.
+        shares: Whether it is a part of an object, which has this name beside its own.
     """
 
     line: int
     shown: str = ""
     calls: tuple[str, ...] = ()
+    shares: bool = False
 
     def text(self, path: str) -> str:
         """What is said of it."""
