@@ -90,7 +90,10 @@ def test_what_is_plain_is_read(lines: str, tp: int, tmp_path: Path) -> None:
         f"def g():\n    h()\ndef h():\n    cfg.model.{SIZE} = 8\nf(g)",
         f"class A:\n    cfg.model.{SIZE} = 8", "if f(): cfg = other_config()",
         f"cfg.model.{SIZE} = given", "cfg.model = replace(cfg.model, x=1)",
-        "x = f(setattr(cfg.model, name, 8))", "cfg, x = changed(cfg)",
+        f"for m in (cfg.model, x): m.{SIZE} = 8", "for m in y: setattr(m, name, 8)",
+        f"m = cfg.train\nif f(): m = cfg.model\nm.{SIZE} = 8",
+        f"cfg.x = cfg.model\ncfg.x.{SIZE} = f()", "x = f(setattr(cfg.model, name, 8))",
+        "cfg, x = changed(cfg)",
     ],
 )  # fmt: skip
 def test_a_field_that_is_bound_again_is_not_what_it_was(lines: str, tmp_path: Path) -> None:
