@@ -20,7 +20,7 @@ from planner.base.errors import InputError
 from planner.frameworks.megatron.dialects import nemo2
 from planner.frameworks.megatron.dialects.bridge import as_kept
 from planner.frameworks.megatron.dialects.named_recipes import BRIDGE, NEMO
-from planner.frameworks.reading.python_recipe import python_recipe
+from planner.frameworks.reading.python.recipe import python_recipe
 from planner.question.launch import read_launch
 
 _FUNCTION = re.compile(r"(?m)^def ([a-z]\w*_config)\(")

@@ -115,10 +115,30 @@ def test_what_its_settings_say(old: str, new: str, field: str, value: Any, tmp_p
         ("tensor_parallelism: int = 4", "tensor_parallelism: int = float('nan')"),
         ("trainer(num_nodes=num_nodes)", "trainer(tensor_parallelism=degree)"),
         ("trainer(num_nodes=num_nodes)", "trainer(degree())"),
+        ("trainer(num_nodes=num_nodes)", "trainer(*degrees)"),
+        ("trainer(num_nodes=num_nodes)", "trainer(**degrees)"),
+        ("    strategy =", "    tensor_parallelism = max(8, tensor_parallelism)\n    strategy ="),
+        ("    strategy =", "    for tensor_parallelism in (2, 8): pass\n    strategy ="),
     ],
 )
 def test_what_is_computed_is_no_default(old: str, new: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"tensor_model_parallel_size is computed, and left out"):
+        read(OWN.replace(old, new), tmp_path)
+
+
+@each(
+    ("old", "new", "said"),
+    [
+        ("trainer=trainer(num_nodes=num_nodes)", "trainer=other.trainer()", "trainer"),
+        ("trainer=trainer(num_nodes=num_nodes)", "trainer=made", "trainer"),
+        ("strategy=strategy", "strategy=strategies[0]", "trainer.strategy"),
+        ("    return recipe", "    recipe.data = data()[0]\n    return recipe", "recipe.data"),
+        ("    return recipe", "    setattr(recipe.data, n, 1)\n    return recipe", "recipe.data"),
+        ("    return recipe", "    exec(n)\n    return recipe", "what `exec` sets"),
+    ],
+)
+def test_nor_is_an_object_that_is_not_known(old: str, new: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf": {said} is computed, and left out"):
         read(OWN.replace(old, new), tmp_path)
 
 

@@ -16,7 +16,7 @@ from planner.frameworks.megatron.dialects.named_recipes import BRIDGE, recipe_na
 from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
-from planner.frameworks.reading.python_recipe import PythonRecipe, python_recipe
+from planner.frameworks.reading.python.recipe import PythonRecipe, python_recipe
 from planner.frameworks.reading.settings import Asked
 
 _COMMON: dict[str, Any] = {
@@ -118,11 +118,12 @@ def _started(found: PythonRecipe, command: Command | None) -> Command:
     if command is not None and command.chips:
         return replace(command, words=[])
     chips = _CHIPS.search(found.name)
+    left = (line for path, line in found.computed.items() if _counts_for_a_plan(path, found))
     return Command(
         words=[],
         chips=int(chips[1]) if chips else None,
         said=f"the name of {found.name}",
-        notes=(*found.notes, *(command.notes if command else ())),
+        notes=tuple(dict.fromkeys((*found.notes, *left, *(command.notes if command else ())))),
     )
 
 
@@ -159,6 +160,12 @@ def _is_setting(name: str) -> bool:
     return section in _SECTIONS and bool(rest) and "." not in rest and rest not in _DROPPED
 
 
+def _counts_for_a_plan(path: str, found: PythonRecipe) -> bool:
+    """Whether what is not known is a setting, or a whole section with settings."""
+    whole = path.removesuffix(".*") in _SECTIONS and path not in found.built
+    return path == "*" or whole or _is_setting(path)
+
+
 def _argument(name: str) -> str:
     own = name.rpartition(".")[2]
     return f"--{_RENAMED.get(own, own).replace('_', '-')}"
@@ -182,7 +189,7 @@ def _with_base(found: PythonRecipe, name: str) -> tuple[PythonRecipe, tuple[Note
     if row is None or any("." not in value for value in found.values):
         return found, ()
     full = row["name"]
-    if lines := [line for path, line in found.computed.items() if path in row["values"]]:
+    if lines := dict.fromkeys(filter(None, map(found.unknown, row["values"]))):
         raise InputError("\n".join(f"{name}: {line}; write the value there" for line in lines))
     calls = tuple((one, text) for one, text in row["calls"])
     merged = replace(

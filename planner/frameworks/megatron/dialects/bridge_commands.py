@@ -18,7 +18,7 @@ from planner.frameworks.megatron.dialects.named_recipes import BRIDGE, recipe_na
 from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe
 from planner.frameworks.reading.commands import command_in
 from planner.frameworks.reading.edits import Setting
-from planner.frameworks.reading.python_recipe import PythonRecipe
+from planner.frameworks.reading.python.recipe import PythonRecipe
 from planner.frameworks.reading.settings import Asked
 from planner.frameworks.reading.texts import looks_like_shell
 

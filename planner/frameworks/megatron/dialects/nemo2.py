@@ -18,12 +18,13 @@ from planner.frameworks.megatron.dialects.named_recipes import NEMO, recipe_name
 from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
-from planner.frameworks.reading.python_recipe import PythonRecipe, python_recipe
+from planner.frameworks.reading.python.recipe import PythonRecipe, python_recipe
 from planner.frameworks.reading.settings import Asked, Beside
 from planner.frameworks.reading.texts import looks_like_shell, whole
 
 _NEMO2 = re.compile(r"(?m)^[^\S\n]*+(?:import nemo_run\b|from nemo\.collections(?:\.llm)?\b)")
 _NAMED = re.compile(r"\b(?:llm\.)?(?:recipes\.)?(\w+)\.(pretrain|finetune)_recipe\(")
+_RECIPES = "nemo.collections.llm.recipes"
 _HELPERS = re.compile(r"(?m)^from nemo\.collections\.llm\.recipes\.(\w+) import")
 _NAME = re.compile(r"(?m)^NAME = [\"'](\w+)[\"']")
 _USUAL = "pretrain_recipe"
@@ -31,6 +32,8 @@ _MODE = "performance_mode"
 _FASTER = f"{_MODE}: what it changes stands in NeMo, and is left out"
 _SECTIONS = ("trainer.", "strategy.", "ddp.", "data.", "model.", "config.", "optim.", "plugins.")
 """Before the own names of settings, which differ from one another."""
+_HOLD = ("trainer", "strategy", "data")
+"""Objects whose settings count."""
 _RENAMED = {
     "tensor_parallelism": "tensor_model_parallel_size",
     "pipeline_parallelism": "pipeline_model_parallel_size",
@@ -114,8 +117,9 @@ def as_kept(path: Path) -> dict[str, Any]:
 
 def _read(text: str, name: str, function: str, beside: Beside) -> PythonRecipe:
     """The recipe, with functions of files of NeMo that lie beside it."""
-    helpers = [found for one in _HELPERS.findall(text) if (found := beside(f"{one}.py"))]
-    return python_recipe("\n".join([*helpers, text]), name, function, "Partial")
+    named = {one: beside(f"{one}.py") for one in _HELPERS.findall(text)}
+    modules = {f"{_RECIPES}.{one}": found for one, found in named.items() if found}
+    return python_recipe(text, name, function, "Partial", modules)
 
 
 def _settings(found: PythonRecipe) -> Iterator[tuple[str, Any]]:
@@ -126,6 +130,16 @@ def _settings(found: PythonRecipe) -> Iterator[tuple[str, Any]]:
     formats = [name for name, _ in found.calls if _FORMATS.fullmatch(name)]
     if formats:
         yield "precision", formats[-1]
+
+
+def _counts(path: str, found: PythonRecipe) -> bool:
+    """Whether what is not known is a setting that counts, or what holds some."""
+    own = _own(path.removesuffix(".*").removeprefix("*."))
+    if own not in _HOLD:
+        return own in _KEPT or own == "*"
+    maker = found.built.get(path, "")
+    says = any(one.startswith(f"{path}.") for one in found.values)
+    return not maker or (maker[:1].islower() and own != "data" and not says)
 
 
 def _own(path: str) -> str:
@@ -144,10 +158,7 @@ def _with_base(text: str, found: PythonRecipe, name: str) -> tuple[dict[str, Any
     named = _NAMED.search(text)
     base = (recipe_named(NEMO, named[1]) if named else None) or {}
     own = dict(_settings(found))
-    made = {
-        path: f"{path} is computed, and left out" for path in found.built if _own(path) not in own
-    }
-    lines = [line for path, line in {**made, **found.computed}.items() if _own(path) in _KEPT]
+    lines = dict.fromkeys(line for path, line in found.computed.items() if _counts(path, found))
     if lines:
         raise InputError("\n".join(f"{name}: {line}; write the value there" for line in lines))
     return {**base.get("values", {}), **own}, base

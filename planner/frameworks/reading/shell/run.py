@@ -2,10 +2,9 @@
 
 Variables that the text does not define, arguments that are not given and the output of commands
 stay as they are written. Of an `if` and a `case` the branch is taken that known words choose,
-`for` goes through known words, and `while` goes on as long as a known test holds; branches that
-cannot be chosen, and other loops, are left out with a line that says so, and what they change is
-not known after them. Functions are read where they are called, files that it sources or starts
-where they lie beside it or are written. Work is bounded: see `states.Work`.
+`for` goes through known words, and `while` goes on as long as a known test holds; other branches
+and loops are left out with a line, and what they change is not known after them. Functions are read
+where they are called, files where they are sourced or started. `reading.work` bounds it.
 """
 
 from __future__ import annotations
@@ -45,9 +44,10 @@ from planner.frameworks.reading.shell.simple_commands import (
     without_files,
 )
 from planner.frameworks.reading.shell.slurm import slurm_options, slurm_variables
-from planner.frameworks.reading.shell.states import Array, Layer, Work
+from planner.frameworks.reading.shell.states import Array, Layer
 from planner.frameworks.reading.shell.values import expanded, is_known, sliced
 from planner.frameworks.reading.shell.words import Lexer, Part, Statement, Word, apart, bare
+from planner.frameworks.reading.work import Work
 
 _BEFORE = ("!", "exec", "time", "env", "nohup")
 _ITEMS = re.compile(
@@ -174,7 +174,7 @@ class Shell:
         self.notes.append(f"{self.place(line)}: {what} is left out")
 
     def spend(self, letters: int = 0, steps: int = 0) -> None:
-        """Counts work; see `planner.frameworks.reading.shell.states.Work`."""
+        """Counts work; see `planner.frameworks.reading.work.Work`."""
         self._work.spend(self.name, letters, steps)
 
     def value(self, name: str) -> str | Array | None:

@@ -7,33 +7,7 @@ from enum import Enum
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
-from planner.base.errors import InputError
-
 T = TypeVar("T")
-_LETTERS = 1 << 24
-_STEPS = 1 << 16
-
-
-class Work:
-    """What it takes to go through a text, which is bounded: more than any script needs."""
-
-    __slots__ = ("_letters", "_steps")
-
-    def __init__(self) -> None:
-        self._letters = self._steps = 0
-
-    def spend(self, name: str, letters: int = 0, steps: int = 0) -> None:
-        """Counts letters of values, or commands and blocks.
-
-        Raises:
-            InputError: They are too many; `name` is what the message calls the text.
-        """
-        self._letters += letters
-        self._steps += steps
-        if self._letters > _LETTERS:
-            raise InputError(f"{name}: its variables come to more than {_LETTERS:,} letters")
-        if self._steps > _STEPS:
-            raise InputError(f"{name}: it comes to more than {_STEPS:,} commands and blocks")
 
 
 class _Gone(Enum):

@@ -10,7 +10,8 @@ from pathlib import PurePath
 
 from planner.base.errors import InputError
 from planner.frameworks.reading.commands import Command
-from planner.frameworks.reading.python_recipe import PythonRecipe, python_recipe
+from planner.frameworks.reading.python.paths import ALL, SOME
+from planner.frameworks.reading.python.recipe import PythonRecipe, python_recipe
 from planner.frameworks.reading.settings import Asked
 from planner.frameworks.torchtitan.models import FLAVORS
 from planner.frameworks.torchtitan.reading.names import OTHER_SECTIONS, READ
@@ -54,8 +55,19 @@ def function_settings(text: str, asked: Asked) -> tuple[Settings, Command, bool]
     )
     if converter := _converter(found):
         settings["model.converters"] = (converter,)
-    command = Command(words=[], notes=found.notes)
+    left = (line for path, line in found.computed.items() if _counts(path, found))
+    command = Command(words=[], notes=tuple(dict.fromkeys((*found.notes, *left))))
     return settings, command, "ChatDataLoader.Config" in classes
+
+
+def _counts(path: str, found: PythonRecipe) -> bool:
+    """Whether what is not known is a setting that a plan may follow from, or holds some."""
+    if path.startswith(SOME):
+        return any(path.rpartition(".")[2] in names.split() for names in READ.values())
+    section, _, name = path.partition(".")
+    if section == ALL or (section in READ and name in ("", ALL)):
+        return path not in found.built
+    return name in READ.get(section, "").split()
 
 
 def _module(function: str, path: str) -> str:

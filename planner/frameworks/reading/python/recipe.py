@@ -1,0 +1,180 @@
+"""A recipe in Python, function or program, read without running it: assignments of plain values.
+
+`cfg.model.x = 4` and `cfg.y = Config(x=4)` are both a field with a value; what is computed from
+anything else, loops and branches are left out with their line. `ast` parses; nothing is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from frozen_records import dataclass
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of
+from planner.frameworks.reading.python.bindings import shared_names
+from planner.frameworks.reading.python.fields import Fields
+from planner.frameworks.reading.python.paths import ALL, SOME, above
+from planner.frameworks.reading.python.scope import Scope
+from planner.frameworks.reading.python.statements import Reader
+from planner.frameworks.reading.python.values import Known, Made, Spends, named
+from planner.frameworks.reading.work import Work
+
+_LONGEST = 1 << 19
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonRecipe:
+    """What a function sets.
+
+    Attributes:
+        name: Of the function; "the program" where there is none.
+        values: Dotted fields below the object, with plain values.
+        calls: Functions and classes that were called, with their first argument where it is text.
+        built: Dotted fields below the object that are made by a call, with what is called; of
+            `run.Config(X)` with X.
+        notes: What was left out, one line each.
+        bases: Functions and classes of other files that made what is changed, returned or handed
+            on here.
+        computed: Dotted fields that are set to what is not known, with the line that says so.
+    """
+
+    name: str
+    values: dict[str, Any]
+    built: dict[str, str]
+    calls: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+    computed: Mapping[str, str] = field(default_factory=dict)
+
+    def unknown(self, path: str) -> str:
+        """The line that says why a field is not known; empty: nothing does."""
+        if path in self.values:
+            return ""
+        for one in (path, *above(path)):
+            if one in self.computed and (one == path or one not in self.built):
+                return self.computed[one]
+            if (line := self.computed.get(f"{one}.{ALL}")) is not None:
+                return line
+        some = (line for one, line in self.computed.items() if _is_some(one, path))
+        return self.computed.get(ALL) or next(some, "")
+
+
+def _is_some(path: str, field_path: str) -> bool:
+    """Whether a field of some object may be a field."""
+    return path.startswith(SOME) and f".{field_path}".endswith(path.removeprefix(ALL))
+
+
+def python_recipe(
+    text: str, name: str, function: str, returns: str, modules: Mapping[str, str] | None = None
+) -> PythonRecipe:
+    """The recipe of a file.
+
+    Args:
+        text: The file.
+        name: What messages call it.
+        function: The recipe's function; empty: the only one.
+        returns: Name of the class that recipes return.
+        modules: Texts of modules that stand where it imports from them.
+
+    Raises:
+        InputError: The text is no Python, the function is not in it, or it takes too much work.
+    """
+    tree = _parsed(text, name, modules or {})
+    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    recipes = [
+        one.name
+        for one in functions.values()
+        if not one.name.startswith("_") and named(one.returns) == returns
+    ]
+    chosen = function or (recipes[0] if len(recipes) == 1 else "")
+    work = Work("values", "statements and values")
+
+    def spend(letters: int = 0, steps: int = 0) -> None:
+        work.spend(name, letters, steps)
+
+    shared = shared_names(tree)
+    reader = _reader({}, shared, spend)
+    if chosen in functions:
+        reader.body(reader.module, tree.body)
+        before = reader.module
+        reader = _reader(functions, shared, spend)
+        reader.module.own = before.own
+        reader.module.names = {
+            name: thing for name, thing in before.names.items() if isinstance(thing, Known)
+        }
+        reader.run(functions[chosen], {}, "")
+    elif function:
+        raise InputError(f"{name}: {not_one_of(function, recipes or functions)}")
+    elif recipes:
+        some = ", ".join(recipes[:4]) + (", ..." if len(recipes) > 4 else "")
+        raise InputError(
+            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}"
+        )
+    else:
+        reader = _reader(functions, shared, spend)
+        chosen = _read_program(reader, tree, name)
+    return _recipe_of(reader, chosen)
+
+
+def _parsed(text: str, name: str, modules: Mapping[str, str]) -> ast.Module:
+    """A text as Python, with the modules that it imports from in their place.
+
+    Raises:
+        InputError: It is none, or too long.
+    """
+    try:
+        if len(text) > _LONGEST:
+            raise InputError(f"{name}: is longer than {_LONGEST:,} letters, which no recipe is")
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"{name}: is no Python ({type(error).__name__})") from error
+    left, body = dict(modules), list[ast.stmt]()
+    for one in tree.body:
+        other = left.pop(one.module or "", None) if isinstance(one, ast.ImportFrom) else None
+        body += [one] if other is None else _parsed(other, name, {}).body
+    tree.body = body
+    return tree
+
+
+def _reader(functions: dict[str, ast.FunctionDef], shared: frozenset[str], spend: Spends) -> Reader:
+    fields = Fields(spend)
+    return Reader(functions, spend, fields, Scope({}, fields, shared))
+
+
+def _recipe_of(reader: Reader, name: str) -> PythonRecipe:
+    fields = reader.fields
+    return PythonRecipe(
+        name=name or "the program",
+        values=dict(fields.values),
+        built=dict(fields.built),
+        calls=tuple(fields.calls),
+        notes=tuple(reader.notes),
+        bases=tuple(reader.bases),
+        computed=dict(fields.computed),
+    )
+
+
+def _read_program(reader: Reader, tree: ast.Module, name: str) -> str:
+    """Goes through a file that says of no function that it is a recipe.
+
+    Returns:
+        The function that stands for it, where the file itself sets nothing; else empty.
+
+    Raises:
+        InputError: Several functions might.
+    """
+    reader.body(reader.module, tree.body)
+    others = [one for one in reader.functions if not one.startswith("_")]
+    makes = any(isinstance(one, Made) for one in reader.module.names.values())
+    if reader.fields.values or makes or not others:
+        return ""
+    if len(others) > 1:
+        some = ", ".join(others[:4]) + (", ..." if len(others) > 4 else "")
+        raise InputError(
+            f"{name}: sets nothing outside of its functions; name one as FILE::FUNCTION, of {some}"
+        )
+    reader.run(reader.functions[others[0]], {}, "")
+    return others[0]
