@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from solvers.collectives.branchings import Branchings
-from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
+from solvers.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.commodities import commodities
 from solvers.collectives.deliveries import deliveries
 from solvers.collectives.exchange import exchange_crossings

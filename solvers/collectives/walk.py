@@ -16,7 +16,7 @@ from solvers.collectives.candidates import (
     gap_words,
     promising,
 )
-from solvers.collectives.clock import OutOfTime, deadline_of, left_s
+from solvers.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.commodities import commodities
 from solvers.collectives.deliveries import steps_bound
 from solvers.collectives.flows import LoadBound, load_bound

@@ -26,7 +26,7 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, mi
 from scipy.sparse import coo_array, csr_array, hstack
 
 from solvers.collectives.cheapest import Clock
-from solvers.collectives.clock import deadline_of, keep_time, left_s
+from solvers.clock import deadline_of, keep_time, left_s
 from solvers.collectives.dealing import Dealer
 from solvers.collectives.model import Part
 from solvers.collectives.problem import Network

@@ -145,7 +145,7 @@ def test_changes_that_take_long_leave_one_clock_per_stage() -> None:
 def test_the_timeline_and_the_file_have_the_chosen_clocks(asked: tuple[str, int]) -> None:
     job, found = short(), answer(*asked)
     plan = Plan(pp=2, micro_batch=1, sharding="ddp", schedule=asked[0], interleave=asked[1])
-    drawn = clocked_timeline(job, plan, found)
+    drawn = clocked_timeline(job, plan, found.drawn)
     assert found.worth
     assert drawn.makespan_s == pytest.approx(found.chosen.step_time_s, rel=1e-12)
     assert (drawn.idle_s >= 0).all()
@@ -164,7 +164,7 @@ def test_the_timeline_and_the_file_have_the_chosen_clocks(asked: tuple[str, int]
 
 def test_side_by_side_passes_keep_their_order_in_the_timeline() -> None:
     job, plan = short(), Plan(pp=2, micro_batch=1, sharding="ddp", schedule="dualpipe")
-    drawn = clocked_timeline(job, plan, clocks_per_operation(job, plan, 0.0))
+    drawn = clocked_timeline(job, plan, clocks_per_operation(job, plan, 0.0).drawn)
     for stage in range(2):
         here = drawn.of_stage(stage)
         assert (drawn.start_s[here][1:] >= drawn.end_s[here][:-1] - 1e-12).all()
@@ -198,7 +198,7 @@ def test_under_a_limit_the_draw_is_that_of_the_operations_drawn(
     found = limited.found
     assert found is not None
     clocked = replace(answer(), under_power=limited)
-    drawn, steps = clocked_timeline(job, plan, clocked), step_operations(job, plan)
+    drawn, steps = clocked_timeline(job, plan, clocked.drawn), step_operations(job, plan)
     assert drawn.makespan_s == pytest.approx(found.step_time_s)
     meter, graph = meter_of(job, boundary, plan.chips), steps.graph
     passes = drawn.micro_batch >= 0
