@@ -10,7 +10,9 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import IntArray
-from solvers.clock import OutOfTime as OutOfTime
+from solvers.clock import OutOfTime
+
+__all__ = ["NEVER", "Deadline", "OutOfTime"]
 
 
 @dataclass(frozen=True, slots=True)

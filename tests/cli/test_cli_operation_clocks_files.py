@@ -3,7 +3,7 @@
 import copy
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ SOLVE = ("solve", *ASKED, *(word for one in FIXED for word in ("--fix", one)), "
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of one answer, for which a change of the clock takes no time."""
     here = tmp_path_factory.mktemp("clocks")
     names = ("--trace", here / "trace.json", "--pareto", here / "front.json")
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(operations, "SWITCHING_S", 0.0)
         done = planner(*SOLVE, *names, "-o", here / "best.yaml")
     (here / "answer.json").write_text(done.out, encoding="utf-8")
-    yield here
+    return here
 
 
 def events(path: Path) -> Any:

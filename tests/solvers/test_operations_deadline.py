@@ -92,7 +92,9 @@ def test_a_program_that_time_ends_says_so(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @each("switch_s", [0.0, 0.05, 0.3])
-def test_windows_keep_the_limit_and_beat_single_operations_where_changes_take_long(switch_s: float) -> None:
+def test_windows_beat_single_operations_where_changes_take_long(
+    switch_s: float,
+) -> None:
     graph, chain = pipeline(16, switch_s)
     fastest = np.zeros(len(chain), dtype=np.intp)
     limit = 1.1 * evaluated(graph, at_level(graph, fastest)).end

@@ -9,8 +9,9 @@ With changes, clocks begin as the best per stage and as the rounded linear progr
 where changes make it late. From the first, and from the second where it is still better, passes
 that follow one another on a stage get slower together, in windows of half of them, of a quarter,
 and so on down to single passes (`solvers.operations.windows`). Where operations are few, the
-mixed-integer program is solved to a gap too, or as well as its first node can. The best is taken. Without a deadline nothing is limited in seconds:
-the answer does not depend on how fast the machine is.
+mixed-integer program is solved to a gap too, or as well as its first node can. The best is taken.
+Without a deadline nothing is limited in seconds: the answer does not depend on how fast the machine
+is.
 """
 
 from __future__ import annotations
