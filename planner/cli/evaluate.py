@@ -227,8 +227,8 @@ def _texts(result: EvaluateResult, resolved: Resolved, files: _Files) -> dict[Pa
     if files.plot is not None:
         texts[files.plot] = _drawn(result, resolved, files.plot)
     if files.trace is not None:
-        plan = result.result.plan
-        texts[files.trace] = trace_content(files.trace, resolved, plan, result.clocks)
+        clocks = None if result.clocks is None else result.clocks.drawn
+        texts[files.trace] = trace_content(files.trace, resolved, result.result.plan, clocks)
     if files.clocks is not None and files.clocks.file is not None and result.clocks is not None:
         from planner.search.operations.frequencies import frequency_plan  # noqa: PLC0415  (few ask)
 

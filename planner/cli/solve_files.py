@@ -161,14 +161,16 @@ class Outputs:
         Raises:
             InputError: The plan cannot be simulated.
         """
-        from planner.report.pages.front_file import writer_for  # noqa: PLC0415  (not for --help)
+        from planner.answers.spaces.operations import clocks_drawn  # noqa: PLC0415  (not for --help)
+        from planner.report.pages.front_file import writer_for  # noqa: PLC0415
 
         texts: dict[Path, str | bytes] = {}
         if result.best is not None and self.plan is not None:
             texts[self.plan] = _plan_text(request, result, result.best, self.plan)
         if result.best is not None and self.trace is not None:
             job = _resolved(request, result.best)
-            texts[self.trace] = trace_content(self.trace, job, result.best.plan)
+            clocks = clocks_drawn(job, result)
+            texts[self.trace] = trace_content(self.trace, job, result.best.plan, clocks)
         if result.best is not None and self.plot is not None:
             texts[self.plot] = _drawn(request, result, result.best, self.plot)
         if result.front:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from planner.cost.timeline import Timeline
     from planner.plan import Plan
     from planner.question.resolved import Resolved
-    from planner.results.operation_clocks import OperationClocks
+    from planner.results.operation_clocks import PassClocks
 
 TRACES = (".json", ".json.gz")
 PICTURES = (".svg", ".png", ".html")
@@ -51,7 +51,7 @@ def check_trace_ending(path: Path) -> None:
 
 
 def trace_content(
-    path: Path, resolved: Resolved, plan: Plan, clocks: OperationClocks | None = None
+    path: Path, resolved: Resolved, plan: Plan, clocks: PassClocks | None = None
 ) -> str | bytes:
     """What the file holds: the simulated step of a plan; for `planner.base.files.write_all`.
 

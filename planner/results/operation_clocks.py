@@ -50,6 +50,25 @@ class ClockChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassClocks:
+    """The clocks of a plan's operations, as its simulated step is drawn with them.
+
+    Attributes:
+        clocks: (pp, k) relative, of the passes.
+        ends: (pp,) of the optimizers.
+        switching_s: Seconds that a change of the clock takes.
+        begin_s: (o,) of all operations, where some pause; None: each begins as soon as it may.
+        step_time_s: Where some pause.
+    """
+
+    clocks: FloatArray
+    ends: FloatArray
+    switching_s: float
+    begin_s: FloatArray | None = None
+    step_time_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PausedClocks:
     """Clocks and begins of all operations that keep to a limit on power at every moment.
 
@@ -200,6 +219,18 @@ class OperationClocks:
         """Whether clocks per operation save enough to be used."""
         return self.chosen.saved >= WORTH
 
+    @property
+    def drawn(self) -> PassClocks:
+        """What the step is drawn with: under a limit on power what keeps to it."""
+        paused = None if self.under_power is None else self.under_power.found
+        if paused is not None:
+            return PassClocks(
+                clocks=paused.clocks, ends=paused.ends, switching_s=self.switching_s,
+                begin_s=paused.begin_s, step_time_s=paused.step_time_s,
+            )  # fmt: skip
+        switching_s = self.switching_s if self.worth else 0.0
+        return PassClocks(clocks=self.clocks, ends=self.ends, switching_s=switching_s)
+
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data; passes as kind, micro-batch, chunk and clock."""
         limited = self.under_power
@@ -293,6 +324,7 @@ class OperationFront:
         considered: Plans with placements that the first bound left.
         bounded: Of these, those whose operations were looked at.
         solved: Linear programs.
+        in_time: Whether no time limit ended it.
         left: Points whose bound is further away than that.
         unsought: Points where whole clocks were not sought for every plan that may need less.
     """
@@ -303,6 +335,7 @@ class OperationFront:
     considered: int
     bounded: int
     solved: int
+    in_time: bool = True
 
     @property
     def left(self) -> int:
@@ -323,4 +356,5 @@ class OperationFront:
             "considered": self.considered,
             "bounded": self.bounded,
             "solved": self.solved,
+            "in_time": self.in_time,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 
@@ -9,10 +10,9 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import IntArray
+from solvers.clock import OutOfTime
 
-
-class OutOfTime(Exception):  # noqa: N818  (ends a step of the search, is no mistake)
-    """A step was left unfinished because the time limit passed; the search catches it."""
+__all__ = ["NEVER", "Deadline", "OutOfTime"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,11 @@ class Deadline:
     def passed(self) -> bool:
         """Whether the moment is over."""
         return self.at is not None and time.perf_counter() >= self.at
+
+    @property
+    def moment(self) -> float:
+        """As `solvers.clock` has it: inf: never."""
+        return math.inf if self.at is None else self.at
 
     @property
     def left_s(self) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from solvers.collectives.clock import left_s
+from solvers.clock import left_s
 from solvers.collectives.distances import IntArray, hops
 from solvers.collectives.problem import Network
 

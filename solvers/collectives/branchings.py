@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import coo_array, csr_array
 
-from solvers.collectives.clock import OutOfTime, keep_time, left_s
+from solvers.clock import OutOfTime, keep_time, left_s
 from solvers.collectives.model import Crossing, Part, Symmetry, unrolled
 from solvers.collectives.problem import Network
 from solvers.collectives.ways import Way

@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from solvers.collectives.clock import deadline_of, left_s
+from solvers.clock import deadline_of, left_s
 from solvers.collectives.commodities import Commodity, commodities
 from solvers.collectives.distances import least_steps
 from solvers.collectives.expansion import representatives

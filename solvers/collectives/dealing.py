@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
-from solvers.collectives.clock import left_s
+from solvers.clock import left_s
 
 TURNS = 600
 """Times that chunks are dealt again, at most."""

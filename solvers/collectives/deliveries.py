@@ -32,7 +32,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack
 
-from solvers.collectives.clock import check_solved, left_s
+from solvers.clock import check_solved, left_s
 from solvers.collectives.commodities import Commodity
 from solvers.collectives.distances import hops
 from solvers.collectives.expansion import oriented, representatives

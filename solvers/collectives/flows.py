@@ -26,7 +26,7 @@ import numpy.typing as npt
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array, vstack
 
-from solvers.collectives.clock import OutOfTime, check_solved, deadline_of, keep_time, left_s
+from solvers.clock import OutOfTime, check_solved, deadline_of, keep_time, left_s
 from solvers.collectives.commodities import Commodity
 from solvers.collectives.cuts import Cut, cut_bound
 from solvers.collectives.distances import least_steps

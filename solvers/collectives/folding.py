@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from solvers.collectives.clock import deadline_of, keep_time
+from solvers.clock import deadline_of, keep_time
 from solvers.collectives.distances import IntArray
 from solvers.collectives.expansion import Expansion, Oriented
 from solvers.collectives.problem import Network

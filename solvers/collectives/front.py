@@ -22,9 +22,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from solvers.clock import deadline_of, left_s
 from solvers.collectives.allreduce import Members, allreduce_load, allreduce_rows
 from solvers.collectives.candidates import TIME, short_fraction
-from solvers.collectives.clock import deadline_of, left_s
 from solvers.collectives.commodities import same_backwards
 from solvers.collectives.compose import reverse
 from solvers.collectives.flows import load_bound

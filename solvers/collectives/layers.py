@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array, hstack
 
-from solvers.collectives.clock import left_s
+from solvers.clock import left_s
 from solvers.collectives.model import Crossing, Part, Symmetry
 from solvers.collectives.problem import Network
 

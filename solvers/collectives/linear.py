@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from solvers.collectives.clock import left_s
+from solvers.clock import left_s
 from solvers.collectives.model import Crossing, Part, Symmetry, windows
 from solvers.collectives.problem import Network
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from solvers.collectives.clock import keep_time
+from solvers.clock import keep_time
 from solvers.collectives.problem import Goal, Network
 from solvers.collectives.schedule import Send
 

@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from solvers.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.candidates import MAX_CHUNKS
-from solvers.collectives.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.model import parts_of
 from solvers.collectives.problem import ROOTED

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from solvers.collectives.clock import keep_time
+from solvers.clock import keep_time
 from solvers.collectives.commodities import Commodity
 from solvers.collectives.expansion import oriented
 from solvers.collectives.problem import Goal, Network

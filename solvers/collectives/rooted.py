@@ -18,7 +18,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from solvers.collectives.clock import OutOfTime, deadline_of, left_s
+from solvers.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.cuts import cut_bound
 from solvers.collectives.model import Part, parts_of
 from solvers.collectives.packing import packed_trees

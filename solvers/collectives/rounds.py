@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
-from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
+from solvers.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.distances import least_steps
 from solvers.collectives.expansion import (
     expand,

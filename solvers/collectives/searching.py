@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from solvers.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.branchings import Branchings
-from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.commodities import commodities
 from solvers.collectives.deliveries import deliveries
 from solvers.collectives.exchange import exchange_crossings

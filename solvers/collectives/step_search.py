@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from solvers.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.candidates import CHUNKS, MAX_CHUNKS, SIZE, TIME, Gap, promising
-from solvers.collectives.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.deliveries import Array, Deliveries
 from solvers.collectives.model import parts_of
 from solvers.collectives.pipelines import row_at_once

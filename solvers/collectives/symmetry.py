@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from solvers.clock import deadline_of, left_s
 from solvers.collectives.backtracking import colours_of, images_of, node_kinds, rotation
-from solvers.collectives.clock import deadline_of, left_s
 from solvers.collectives.commodities import Commodity, commodities, copying
 from solvers.collectives.distances import IntArray
 from solvers.collectives.problem import Goal, Network

@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from solvers.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.checking import faults
-from solvers.collectives.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.commodities import commodities, copying
 from solvers.collectives.compose import DUAL, reverse
 from solvers.collectives.cuts import cut_bound

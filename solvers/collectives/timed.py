@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
+from solvers.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.model import (
     Model,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
 
+from solvers.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.candidates import (
     CHUNKS,
     MAX_CHUNKS,
@@ -16,7 +17,6 @@ from solvers.collectives.candidates import (
     gap_words,
     promising,
 )
-from solvers.collectives.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.commodities import commodities
 from solvers.collectives.deliveries import steps_bound
 from solvers.collectives.flows import LoadBound, load_bound

@@ -25,8 +25,8 @@ import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 from scipy.sparse import coo_array, csr_array, hstack
 
+from solvers.clock import deadline_of, keep_time, left_s
 from solvers.collectives.cheapest import Clock
-from solvers.collectives.clock import deadline_of, keep_time, left_s
 from solvers.collectives.dealing import Dealer
 from solvers.collectives.model import Part
 from solvers.collectives.problem import Network

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 from scipy.sparse import csr_array, hstack
 
-from solvers.collectives.clock import OutOfTime, check_solved, left_s
+from solvers.clock import OutOfTime, check_solved, left_s
 from solvers.collectives.deliveries import Array, Deliveries, widened
 
 _INFEASIBLE = 2

@@ -38,10 +38,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from solvers.clock import check_solved, keep_time, left_s
 from solvers.operations.graph import (
     TOLERANCE,
     Floats,
@@ -60,7 +62,7 @@ _NEAR = 1e-7
 _NO_TURN = Turn(last=np.empty(0, np.intp), first=np.empty(0, np.intp), switches=np.empty(0))
 
 
-def solve(graph: Operations, limit: float) -> Levels | None:
+def solve(graph: Operations, limit: float, deadline: float = math.inf) -> Levels | None:
     """The shares of least cost that end within a limit; None: there are none.
 
     A change of the level takes no time.
@@ -68,13 +70,15 @@ def solve(graph: Operations, limit: float) -> Levels | None:
     Args:
         graph: The operations.
         limit: Seconds until the end of all.
+        deadline: When HiGHS gives up, see `solvers.clock`.
 
     Raises:
+        OutOfTime: The deadline passed.
         RuntimeError: HiGHS fails.
     """
     graph = graph.without_switches
     program = Program(graph, limit)
-    found = program.solved()
+    found = program.solved(deadline)
     if found is None:
         return None
     values, multipliers = found
@@ -82,21 +86,29 @@ def solve(graph: Operations, limit: float) -> Levels | None:
 
 
 def solve_whole(
-    graph: Operations, limit: float, *, nodes: int | None = None, gap: float = 0.0
+    graph: Operations,
+    limit: float,
+    *,
+    nodes: int | None = None,
+    gap: float = 0.0,
+    deadline: float = math.inf,
 ) -> Levels | None:
     """The levels of least cost that end within a limit, each group at one of them.
 
-    No limit counts seconds, so that the answer is the same on every machine.
+    Without a deadline nothing counts seconds, so that the answer is the same on every machine.
 
     Args:
         graph: The operations.
         limit: Seconds until the end of all.
         nodes: Nodes of the tree after which what was found is returned, with its bound.
         gap: Relative difference of cost and bound that ends the search.
+        deadline: When what was found is returned, see `solvers.clock`.
 
     Returns:
-        None where there are none, or none was found in so many nodes.
+        None where there are none, or none was found in so many nodes, or by then.
     """
+    if left_s(deadline) <= 0:
+        return None
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  (slow)
 
     program = Program(graph, limit)
@@ -109,7 +121,8 @@ def solve_whole(
             LinearConstraint(program.waits, program.least, np.inf),
             LinearConstraint(program.each, 1.0, 1.0),
         ],
-        options={"mip_rel_gap": gap} | ({} if nodes is None else {"node_limit": nodes}),
+        options={"mip_rel_gap": gap, "time_limit": left_s(deadline)}
+        | ({} if nodes is None else {"node_limit": nodes}),
     )
     if found.x is None:
         return None
@@ -118,7 +131,28 @@ def solve_whole(
     return evaluated(graph, at_level(graph, level), bound)
 
 
-def whole_bound(graph: Operations, limit: float) -> float:
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A bound of costs by multipliers that are best at one limit; they bound at every other too.
+
+    Attributes:
+        at_limit: What no choice that ends within the limit costs less than; inf: there is none.
+        limit: Seconds.
+        per_second: What a second more takes from it, at most 0.
+    """
+
+    at_limit: float
+    limit: float
+    per_second: float = 0.0
+
+    def within(self, limit: float) -> float:
+        """The bound at another limit; -inf where it says nothing of that."""
+        if math.isinf(self.at_limit):
+            return self.at_limit if limit <= self.limit else -math.inf
+        return self.at_limit + self.per_second * (limit - self.limit)
+
+
+def whole_bound(graph: Operations, limit: float, deadline: float = math.inf) -> Below:
     """What no whole levels that end within a limit cost less than, their changes counted.
 
     It is above the bound of `solve`: of the program with the variables of changes, still mixed.
@@ -126,17 +160,18 @@ def whole_bound(graph: Operations, limit: float) -> float:
     Args:
         graph: The operations.
         limit: Seconds until the end of all.
-
-    Returns:
-        inf where there are none.
+        deadline: When HiGHS gives up, see `solvers.clock`.
 
     Raises:
+        OutOfTime: The deadline passed.
         RuntimeError: HiGHS fails.
     """
     program = Program(graph, limit)
     program.add_switches()
-    found = program.solved()
-    return math.inf if found is None else program.dual_bound(found[1])
+    found = program.solved(deadline)
+    if found is None:
+        return Below(math.inf, limit)
+    return Below(program.dual_bound(found[1]), limit, program.per_second(found[1]))
 
 
 class Program:
@@ -205,14 +240,16 @@ class Program:
         self.waits = vstack([self.waits, more], format="csr")
         self.least = np.append(self.least, [one for _, _, one in rows])
 
-    def solved(self) -> tuple[Floats, Floats] | None:
+    def solved(self, deadline: float = math.inf) -> tuple[Floats, Floats] | None:
         """Values of all variables and multipliers of `waits`; None: there are none.
 
         Raises:
+            OutOfTime: The deadline passed.
             RuntimeError: HiGHS fails.
         """
         from scipy.optimize import linprog  # noqa: PLC0415  (slow)
 
+        keep_time(deadline)
         found = linprog(
             self.price,
             A_ub=-self.waits,
@@ -221,11 +258,11 @@ class Program:
             b_eq=np.ones(self.graph.groups),
             bounds=np.stack([np.zeros(len(self.most)), self.most], axis=1),
             method="highs",
+            options={"time_limit": left_s(deadline)},
         )
         if found.status == _INFEASIBLE:
             return None
-        if found.status != 0:
-            raise RuntimeError(f"HiGHS ends with status {found.status}: {found.message}")
+        check_solved(found.status, found.message)
         return found.x, -found.ineqlin.marginals
 
     def add_switches(self) -> None:
@@ -266,11 +303,21 @@ class Program:
         A group costs at least its cheapest level at the prices that they give; a moment lies
         between 0 and the limit, and a change between 0 and 1.
         """
-        prices = np.maximum(multipliers, 0.0)
-        left = self.price - self.waits.T @ prices
+        prices, left = self._left(multipliers)
         of_groups = self.shares_in(left).min(axis=1).sum()
         of_moments = np.minimum(left[self.count :], 0.0) @ self.most[self.count :]
         return float(prices @ self.least + of_groups + of_moments)
+
+    def per_second(self, multipliers: Floats) -> float:
+        """What a second more of the limit takes from `dual_bound`, at most 0."""
+        _, left = self._left(multipliers)
+        moments = left[self.count : self.count + len(self.graph.seconds) + 1]
+        return float(np.minimum(moments, 0.0).sum() * (1 + TOLERANCE))
+
+    def _left(self, multipliers: Floats) -> tuple[Floats, Floats]:
+        """Prices of the waits, and what is left of those of the variables."""
+        prices = np.maximum(multipliers, 0.0)
+        return prices, np.asarray(self.price - self.waits.T @ prices)
 
 
 def _turn_of(graph: Operations) -> Turn:

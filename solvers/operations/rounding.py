@@ -7,6 +7,7 @@ uses what is left; `rounded` is all of it. They prove nothing: the bound of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from operator import add
@@ -14,6 +15,7 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
+from solvers.clock import OutOfTime, left_s
 from solvers.operations.graph import TOLERANCE, Ints, Levels, Operations, at_level, evaluated, turns
 from solvers.operations.program import solve
 
@@ -25,7 +27,9 @@ _MOST_TRIED = 500_000
 """Waits that the evaluations of `slowed` go through, in all."""
 
 
-def rounded(graph: Operations, limit: float, planned: Planned | None = None) -> Levels | None:
+def rounded(
+    graph: Operations, limit: float, planned: Planned | None = None, deadline: float = math.inf
+) -> Levels | None:
     """The best whole levels that are found from shares; None where none keep the limit.
 
     Begun from the shares within the limit and within somewhat shorter ones, rounded so that nothing
@@ -34,17 +38,24 @@ def rounded(graph: Operations, limit: float, planned: Planned | None = None) -> 
     Args:
         graph: The operations.
         limit: Seconds until the end of all.
-        planned: What `solve` says of the graph within a limit, where that is known.
+        planned: What `solve` says of the graph within a limit, where that is known; it may be out
+            of time.
+        deadline: When what was found is returned, see `solvers.clock`.
     """
+    plan = planned or (lambda within: solve(graph, within, deadline))
     found: dict[bytes, Levels] = {}
     for factor in _SHORTER:
-        shares = solve(graph, factor * limit) if planned is None else planned(factor * limit)
+        try:
+            shares = plan(factor * limit)
+        except OutOfTime:
+            break
         if shares is None:
             break
         for level in (whole_levels(graph, shares), shares.shares.argmax(axis=1)):
-            quick = repaired(graph, level, limit)
+            quick = repaired(graph, level, limit, deadline)
             if quick is not None and (key := quick.tobytes()) not in found:
-                found[key] = evaluated(graph, at_level(graph, slowed(graph, quick, limit)))
+                slow = slowed(graph, quick, limit, deadline)
+                found[key] = evaluated(graph, at_level(graph, slow))
     return min(found.values(), key=lambda one: one.cost, default=None)
 
 
@@ -63,18 +74,20 @@ def whole_levels(graph: Operations, planned: Levels) -> Ints:
     return np.asarray(np.where(allowed, cost, np.inf).argmin(axis=1))
 
 
-def repaired(graph: Operations, level: Ints, limit: float) -> Ints | None:
+def repaired(
+    graph: Operations, level: Ints, limit: float, deadline: float = math.inf
+) -> Ints | None:
     """Levels, (g,), made faster where changes of the level make the longest path too long.
 
     Every operation on it goes up to the next faster level, until the path is within the limit; then
     of what a chain runs last and first the slower one, until the change between them is. None where
-    that is not even so at the fastest. It proves nothing of the cost.
+    that is not even so at the fastest, or the deadline passes. It proves nothing of the cost.
     """
     order = np.argsort(graph.seconds.mean(axis=0), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     level = level.copy()
-    while True:
+    while left_s(deadline) > 0:
         if evaluated(graph, at_level(graph, level)).end <= limit * (1 + TOLERANCE):
             return level
         alone = evaluated(replace(graph, turn=None), at_level(graph, level))
@@ -86,6 +99,7 @@ def repaired(graph: Operations, level: Ints, limit: float) -> Ints | None:
         if not len(slow):
             return None
         level[slow] = order[rank[level[slow]] - 1]
+    return None
 
 
 def _longest_path(graph: Operations, found: Levels, level: Ints) -> Ints:
@@ -122,10 +136,11 @@ def _turning(graph: Operations, alone: Levels, rank: Ints, limit: float) -> Ints
     return np.asarray(pairs[np.arange(len(pairs)), rank[pairs].argmax(axis=1)])
 
 
-def slowed(graph: Operations, level: Ints, limit: float) -> Ints:
+def slowed(graph: Operations, level: Ints, limit: float, deadline: float = math.inf) -> Ints:
     """Levels, (g,), of groups that go on to a cheaper level where the limit still allows it.
 
-    The most saved per second first, again and again, while that makes it cheaper.
+    The most saved per second first, again and again, while that makes it cheaper and the deadline
+    has not passed.
     """
     now, tries, most = _Walked(graph, level), 0, _MOST_TRIED // max(len(graph.before), 1)
     level = now.level  # changes with it
@@ -138,7 +153,7 @@ def slowed(graph: Operations, level: Ints, limit: float) -> Ints:
         worth = np.where(saved > 0, saved / np.maximum(longer, TOLERANCE), 0.0)
         order = np.argsort(-worth, axis=None, kind="stable")
         for group, to in zip(*np.unravel_index(order, worth.shape), strict=True):
-            if worth[group, to] <= 0 or tries >= most:
+            if worth[group, to] <= 0 or tries >= most or left_s(deadline) <= 0:
                 break
             if cost[group, to] >= cost[group, level[group]]:
                 continue

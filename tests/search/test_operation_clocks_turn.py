@@ -53,7 +53,7 @@ def taking(switching_s: float) -> OperationClocks:
 def test_every_change_in_steps_that_repeat_takes_its_time_and_counts() -> None:
     found = answer()
     assert found.worth
-    drawn = clocked_timeline(job(), PLAN, found)
+    drawn = clocked_timeline(job(), PLAN, found.drawn)
     assert changes(drawn, SWITCHING_S) == found.chosen.switches
     assert drawn.makespan_s == pytest.approx(found.chosen.step_time_s, rel=1e-12)
     assert drawn.makespan_s == pytest.approx(drawn.end_s.max(), rel=1e-12)
@@ -64,8 +64,8 @@ def test_the_step_is_as_long_as_the_change_before_the_next_one_takes() -> None:
     seconds = 0.015
     found = taking(seconds)
     fast, slow = np.ones_like(found.clocks), np.full_like(found.ends, 0.6)
-    drawn = clocked_timeline(job(), PLAN, replace(found, clocks=fast, ends=slow))
-    same = clocked_timeline(job(), PLAN, replace(found, clocks=fast, ends=slow / 0.6))
+    drawn = clocked_timeline(job(), PLAN, replace(found, clocks=fast, ends=slow).drawn)
+    same = clocked_timeline(job(), PLAN, replace(found, clocks=fast, ends=slow / 0.6).drawn)
     assert changes(drawn, seconds) == 2 * PLAN.pp
     assert changes(same, seconds) == 0
     assert drawn.makespan_s == pytest.approx(drawn.end_s.max(), rel=1e-12)
@@ -89,6 +89,6 @@ def capped(switching_s: float) -> OperationClocks:
 @each("switching_s", [1e-4, 1e-2])
 def test_so_it_is_under_a_limit_on_power(switching_s: float) -> None:
     found = capped(switching_s)
-    drawn = clocked_timeline(job(), PLAN, found)
+    drawn = clocked_timeline(job(), PLAN, found.drawn)
     changes(drawn, switching_s)
     assert drawn.makespan_s == pytest.approx(found.under_power.found.step_time_s, rel=1e-12)

@@ -1,5 +1,6 @@
 """The front over plans and clocks of their operations, against every plan with its own program."""
 
+import time
 from dataclasses import replace
 from functools import cache
 
@@ -13,7 +14,7 @@ from planner.base.errors import InputError
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.operation_clocks import OperationFront
-from planner.search.deadline import OutOfTime
+from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.operations import ahead, listing
 from planner.search.operations.clocks import whole_clocks
@@ -221,3 +222,49 @@ def test_an_answer_says_where_time_ended_before_it(monkeypatch: pytest.MonkeyPat
     answer = planner.solve(**asked("pipelines"), clocks="per-operation")
     assert answer.clocks is None
     assert "Time ended before clocks per-operation" in answer.notes.caveats[-1]
+
+
+def test_what_takes_long_is_told_when_time_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs and the search of whole clocks; what they find by then counts, and is said."""
+    space, front = searched("pipelines")
+    plans = [front.plans.plan(row) for row in range(len(front.plans))]
+    told = {"solve": set(), "whole_bound": set(), "whole_clocks": set()}
+    for name, ends in told.items():
+        real = getattr(ahead, name)
+
+        def noting(*given: object, real: object = real, ends: set = ends) -> object:
+            ends.add(given[-1])
+            return real(*given)
+
+        monkeypatch.setattr(ahead, name, noting)
+    until = Deadline(time.perf_counter() + 600)
+    limited = replace(space, deadline=until.at)
+    assert ahead.front_ahead(limited, front.points, plans, 0.01, 0.0).in_time
+    assert told == {"solve": {until.at}, "whole_bound": {until.at}, "whole_clocks": {until}}
+
+
+def test_time_that_ends_within_the_search_of_clocks_leaves_valid_ones() -> None:
+    every, row, _, graph, rest_s = programs("pipelines")[0]
+    steps = step_operations(searched("pipelines")[0].model, every.plan(row))
+    limit_s = float(every.time_s[row]) * 1.1 - rest_s
+    late = whole_clocks(steps, 0.01, limit_s, Deadline(time.perf_counter()))
+    fastest = evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp)))
+    assert (late.cost, late.end) == (fastest.cost, fastest.end)
+    assert whole_clocks(steps, 0.01, limit_s).cost < late.cost
+
+
+def test_a_bound_of_a_shorter_limit_is_tried_before_a_program() -> None:
+    """It is one at the longer limit too, and below what the program has there."""
+    every, row, *_ = programs("pipelines")[0]
+    limit_s = float(every.time_s[row]) * 1.02
+    for longer in (1.0, 1.05, 1.5):
+        search = ahead._Search(searched("pipelines")[0].model, every, 0.0, Deadline())
+        some = row, limit_s, 0.01
+        first, what, _ = search._with_changes(0.0, ahead._CHAINS, *some)
+        assert (what, search.whole_programs) == (ahead._CHANGING, 1)
+        some = row, limit_s * longer, 0.01
+        known, what, _ = search._with_changes(0.0, ahead._CHAINS, *some)
+        assert (what, search.whole_programs) == (ahead._CHAINS, 1)
+        exact, what, _ = search._with_changes(known, ahead._CHAINS, *some)
+        assert (what, search.whole_programs) == (ahead._CHANGING, 2)
+        assert 0 < known <= exact * (1 + 1e-9) <= first * (1 + 2e-9)

@@ -104,14 +104,20 @@ def test_whole_levels_of_steps_that_repeat_are_the_best_of_all(seed: int) -> Non
     graph = repeating(seed)
     found = [evaluated(graph, at_level(graph, level)) for level in choices(graph)]
     ends = [one.end for one in found]
-    assert whole_bound(graph, 0.9 * min(ends)) == np.inf
+    none = whole_bound(graph, 0.9 * min(ends))
+    assert none.at_limit == none.within(0.8 * min(ends)) == np.inf
+    assert none.within(min(ends)) == -np.inf
     for limit in np.linspace(min(ends), max(ends), 3):
         least = min(one.cost for one in found if one.end <= limit * (1 + TOLERANCE))
         best, relaxed, quick = solve_whole(graph, limit), solve(graph, limit), rounded(graph, limit)
         assert best.cost == pytest.approx(least, rel=1e-7)
         assert best.end <= limit * (1 + 1e-8)
-        bound = whole_bound(graph, limit)
-        assert relaxed.bound * (1 - 1e-9) <= bound <= least * (1 + 1e-9)
+        below = whole_bound(graph, limit)
+        assert relaxed.bound * (1 - 1e-9) <= below.at_limit <= least * (1 + 1e-9)
+        for other in np.linspace(min(ends), max(ends), 5):
+            least = min(one.cost for one in found if one.end <= other * (1 + TOLERANCE))
+            assert below.within(other) <= least * (1 + 1e-9)
+        least = min(one.cost for one in found if one.end <= limit * (1 + TOLERANCE))
         assert quick.cost >= least * (1 - 1e-9)
         assert quick.end <= limit * (1 + 1e-8)
 

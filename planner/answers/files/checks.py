@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
+from planner.answers.files.clocks import FrontClocks, PlanClocks
 from planner.answers.files.reevaluation import differences
 from planner.base.fields import choice, refusal
 from planner.objectives import BY_PRODUCT, OBJECTIVES, Objective
@@ -148,6 +149,7 @@ class SolvedDocument(_Loose):
     stages: _Stages
     notes: _Notes
     diagnosis: Diagnosis | None
+    operation_clocks: FrontClocks | None = None
     question: _Question
     versions: dict[str, str]
 
@@ -180,6 +182,7 @@ class EvaluatedDocument(_Known):
 
     asked: dict[str, Any]
     defaults: list[DefaultTaken]
+    operation_clocks: PlanClocks | None = None
     objective_name: Minimized | None = None
 
 

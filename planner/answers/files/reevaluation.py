@@ -16,7 +16,7 @@ from planner.base.version import SCHEMA_VERSION
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import violations
-from planner.plan import PlanTable
+from planner.plan import Plan, PlanTable
 from planner.question.facility import under_limit
 from planner.question.files.plan_file import PlanRead, plan_in
 from planner.question.files.plan_models import PlanModel
@@ -30,7 +30,7 @@ _SAME = 1e-9
 _MOST = 3
 _BEFORE = 20
 """Characters of a long text that are shown before the first one that differs."""
-_ADDED = ("energy_per_token_j", "caveats", "runs_in", "wider")
+_ADDED = ("energy_per_token_j", "caveats", "runs_in", "wider", "in_time")
 """What follows from other figures or is said of them; answers before it have none of these."""
 _WHY = "it was edited, or a file that it names has changed since; solve again"
 
@@ -108,6 +108,15 @@ class Rereading:
         }
         point |= {"schema_version": SCHEMA_VERSION, "job": record_job(record, job)}
         return plan_in(point, self.path, f"{self.name}: {where}", row=1)
+
+    def plan_of(self, fields: Mapping[str, Any], job: Mapping[str, Any], where: str) -> Plan:
+        """A plan that is written as in a plan file.
+
+        Raises:
+            InputError: It is not one; one line per mistake.
+        """
+        content = {"schema_version": SCHEMA_VERSION, "job": job, "plan": fields}
+        return plan_in(content, self.path, f"{self.name}: {where}").plan
 
     def origin(self, section: str) -> Origin:
         """Where the fields of a part of the question come from, for messages."""

@@ -29,6 +29,7 @@ from planner.answers.files.checks import (
     rank_mistakes,
     status_mistakes,
 )
+from planner.answers.files.clocks import with_front_clocks, with_plan_clocks
 from planner.answers.files.documents import (
     Document,
     Kind,
@@ -134,6 +135,7 @@ def _evaluated(data: Mapping[str, Any], file: EvaluatedDocument, reading: Reread
     names = [one.name.removeprefix(_OF_PLAN) for one in file.defaults if _OF_PLAN in one.name]
     answer = evaluate_plan(resolved, read.plan, left_out(read.plan, names))
     reading.compare(data, answer.to_dict(), "")
+    answer = with_plan_clocks(answer, file.operation_clocks, resolved)
     return ResultFile(
         kind="evaluate",
         answer=answer,
@@ -205,7 +207,8 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
         setting = _setting(resolved, request, best)
         chosen = _chosen(file, resolved, best, points, ranked, uniform, beyond)
         answer = _with_plan(file, setting, chosen)
-    answer = question.noted(answer)
+    clocks = file.operation_clocks, request, file.question.plan_job
+    answer = question.noted(with_front_clocks(answer, *clocks, reading))
     said = answer.to_dict()
     reading.compare(file.question.job, said["question"]["job"], "question.job.")
     reading.compare(data, said, "")

@@ -13,13 +13,13 @@ from planner.base.vocabulary import PER_OPERATION
 from planner.plan import Plan
 from planner.question.request import Request
 from planner.question.resolved import Resolved
-from planner.results.operation_clocks import SWITCHING_S, OperationClocks
+from planner.results.operation_clocks import SWITCHING_S, OperationClocks, PassClocks
 from planner.results.result import SolveResult
 from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
 from planner.search.operations.ahead import front_ahead
 from planner.search.operations.capped import under_power
-from planner.search.operations.clocks import clocks_per_operation
+from planner.search.operations.clocks import clocks_per_operation, pass_clocks
 from planner.search.operations.graph import why_no_clocks
 from planner.search.operations.listing import lowest_is_leanest
 from planner.search.uniform.engine import UniformSpace
@@ -45,6 +45,21 @@ def clocks_of_plan(
         limited = under_power(resolved.cost, plan, *limit, switching_s)
     found = clocks_per_operation(resolved.cost, plan, switching_s, on_progress)
     return replace(found, under_power=limited)
+
+
+def clocks_drawn(resolved: Resolved, result: SolveResult) -> PassClocks | None:
+    """The clocks of the best plan's operations, where an answer has some that are used.
+
+    Args:
+        resolved: The job on the machine of the plan.
+        result: The answer.
+    """
+    if result.clocks is None or result.best is None:
+        return None
+    own = [one for one in result.clocks.points if one.step_time_s == result.best.step_time_s]
+    if own and not own[0].worth:
+        return None
+    return pass_clocks(resolved.cost, result.best.plan, result.clocks.switching_s)
 
 
 def clocks_of_answers(
@@ -81,18 +96,18 @@ def _with_clocks(
     if result.best is None:
         return result
     if not result.front.complete:
-        return _late(result)
+        return without_clocks(result)
     own = replace(space, columns=BOTH, session=None, beside=None)
     front = np.array([[one.step_time_s, one.energy_per_step_j] for one in result.front])
     plans = [one.plan for one in result.front]
     try:
         found = front_ahead(own, front, plans, SWITCHING_S, request.gap, on_progress)
     except OutOfTime:
-        return _late(result)
+        return without_clocks(result)
     return replace(result, clocks=found)
 
 
-def _late(result: SolveResult) -> SolveResult:
+def without_clocks(result: SolveResult) -> SolveResult:
     """The answer, where time ended before its front was proved or its clocks were looked at."""
     line = f"Time ended before clocks {PER_OPERATION} were looked at: give a longer time limit."
     notes = replace(result.notes, caveats=(*result.notes.caveats, line))

@@ -28,6 +28,8 @@ from planner.report.pages.front import front_section
 from planner.report.pages.provenance import provenance_section
 from planner.report.tables.certificate import OF_STEPS, certificate_notes, funnel_rows, step_rows
 from planner.report.tables.likely import interval_words, tie_words
+from planner.report.tables.operation_clocks import clocks_tables
+from planner.report.tables.operation_front import front_clocks_table
 from planner.report.tables.terminal import (
     boundary_rows,
     cost_rows,
@@ -186,10 +188,27 @@ def _sections(
         )
     if isinstance(answer, SolveResult):
         yield front_section(answer, pictured=detail is not None)
+    yield _clocks(answer)
     yield from (section for section in pictured if section.ident != _PARTS)
     if isinstance(answer, SolveResult):
         yield _search(answer)
     yield provenance_section(answer, detail)
+
+
+def _clocks(answer: Answer) -> Section:
+    """What clocks per operation save, where they were asked for."""
+    if answer.clocks is None:
+        return Section(ident="clocks", title="", blocks=())
+    if isinstance(answer, EvaluateResult):
+        tables = clocks_tables(answer.clocks)
+    else:
+        tables = [front_clocks_table(answer.clocks)]
+    blocks: list[Block] = []
+    for one in tables:
+        right = [one.header.index(name) for name in one.right]
+        blocks += [Prose(lines=one.words)] if one.words else []
+        blocks.append(words_table(one.title, one.header, one.rows, right=right))
+    return Section(ident="clocks", title="Clocks per operation", blocks=tuple(blocks))
 
 
 def _notes(answer: Answer) -> tuple[Block, ...]:

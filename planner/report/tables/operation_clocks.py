@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.text import Text
 
+from frozen_records import dataclass
 from planner.base.units import (
     plain,
     plural,
@@ -22,6 +23,30 @@ _HEADER = ("a change takes", "energy", "saved", "at most", "changes")
 _ROUNDING = 1e-6
 _POWER = ("clocks", "step time", "at most")
 _FRONT = ("step time", "per stage", "per operation", "mixed", "bound")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClocksTable:
+    """A table about clocks, for a terminal or a page.
+
+    Attributes:
+        title: What it shows.
+        words: Before it.
+        header, rows: Its cells.
+        right: Names of the columns of numbers.
+    """
+
+    title: str
+    words: tuple[str, ...]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[str, ...]
+
+    @property
+    def view(self) -> RenderableType:
+        """In a terminal."""
+        words = (Text(line) for line in self.words)
+        return section(self.title, *words, table(self.header, self.rows, right=self.right))
 
 
 def clocks_lines(found: OperationClocks) -> list[str]:
@@ -65,7 +90,7 @@ def _rounded_up(watts: float) -> str:
     return f"{rounded_up(watts / 1e3)}kW"
 
 
-def _power_view(limited: UnderPower) -> RenderableType:
+def _power_table(limited: UnderPower) -> ClocksTable:
     """The plan as it is, at one clock, and with clocks and pauses, under a limit on power."""
     found, rows = limited.found, []
     as_it_is = show_seconds(limited.as_it_is_s), show_watts(limited.as_it_is_w)
@@ -74,7 +99,7 @@ def _power_view(limited: UnderPower) -> RenderableType:
         clock, seconds = limited.one_clock
         rows.append((f"one clock for all, {plain(clock)}", show_seconds(seconds), ""))
     line = _power_line(limited)
-    words = [Text(f"{line[:1].upper()}{line[1:]}.")]
+    words = [f"{line[:1].upper()}{line[1:]}."]
     if found is not None:
         rows.append((
             f"a clock for each, {plural(found.pauses, 'pause')}",
@@ -85,13 +110,43 @@ def _power_view(limited: UnderPower) -> RenderableType:
             f"{show_joules(found.energy_j)} a step; without the pauses "
             f"{show_watts(found.without_pauses_w)} at most."
         )
-        words.append(Text(without))
-    title = "Under a limit on power at every moment, simulated"
-    return section(title, *words, table(_POWER, rows, right=_POWER[1:]))
+        words.append(without)
+    return ClocksTable(
+        title="Under a limit on power at every moment, simulated",
+        words=tuple(words),
+        header=_POWER,
+        rows=tuple(rows),
+        right=_POWER[1:],
+    )
 
 
-def clocks_view(found: OperationClocks) -> list[RenderableType]:
-    """The comparison with the best clock per stage, and the front."""
+def clocks_tables(found: OperationClocks) -> list[ClocksTable]:
+    """The comparison with the best clock per stage, the front, and a limit on power."""
+    limited = [] if found.under_power is None else [_power_table(found.under_power)]
+    return [_against_stages(found), _longer(found), *limited]
+
+
+def _longer(found: OperationClocks) -> ClocksTable:
+    """The front."""
+    points = [
+        (
+            show_seconds(one.step_time_s),
+            *(show_joules(part) for part in (one.per_stage_j, one.per_operation_j, one.mixed_j)),
+            show_joules(one.bound_j),
+        )
+        for one in found.front
+    ]
+    return ClocksTable(
+        title="Longer steps, changes taking no time (mixed: two clocks within an operation)",
+        words=(),
+        header=_FRONT,
+        rows=tuple(points),
+        right=_FRONT,
+    )
+
+
+def _against_stages(found: OperationClocks) -> ClocksTable:
+    """The comparison with the best clock per stage."""
     base = found.per_stage_j
     rows = [
         (
@@ -103,14 +158,6 @@ def clocks_view(found: OperationClocks) -> list[RenderableType]:
         )
         for one in found.choices
     ]
-    points = [
-        (
-            show_seconds(one.step_time_s),
-            *(show_joules(part) for part in (one.per_stage_j, one.per_operation_j, one.mixed_j)),
-            show_joules(one.bound_j),
-        )
-        for one in found.front
-    ]
     gap = (base - found.per_stage_bound_j) / base
     proved = "proved" if gap < _ROUNDING else f"proved to {show_percent(gap)}"
     stages = ", ".join(plain(clock) for clock in found.per_stage)
@@ -119,12 +166,10 @@ def clocks_view(found: OperationClocks) -> list[RenderableType]:
         f"({stages}), {proved}. "
         "While a clock changes, the stage stands still."
     )
-    fronts = "Longer steps, changes taking no time (mixed: two clocks within an operation)"
-    return [
-        section(
-            "Clocks per operation in the same simulated time", Text(words),
-            table(_HEADER, rows, right=_HEADER),
-        ),
-        section(fronts, table(_FRONT, points, right=_FRONT)),
-        *([] if found.under_power is None else [_power_view(found.under_power)]),
-    ]  # fmt: skip
+    return ClocksTable(
+        title="Clocks per operation in the same simulated time",
+        words=(words,),
+        header=_HEADER,
+        rows=tuple(rows),
+        right=_HEADER,
+    )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from planner.base.units import plural, show_joules, show_percent, show_seconds
-from planner.report.tables.tables import section, table
+from planner.report.tables.operation_clocks import ClocksTable
 from planner.results.operation_clocks import WORTH, OperationFront
 from planner.results.words import mesh_words
 
 _HEADER = ("step time", "one clock", "per operation", "saved", "mixed", "at most saved", "plan")
+_LATE = "Time ended before all plans were looked at: a longer time limit may find more."
 
 
 def front_clocks_lines(found: OperationFront) -> list[str]:
@@ -27,7 +25,8 @@ def front_clocks_lines(found: OperationFront) -> list[str]:
         used = f"per operation none were found that save joules on the front, where {taken}"
     elif not best.worth:
         used += f": under {show_percent(WORTH)}, so they stay one per plan"
-    return [f"{used}. No plan with any clocks saves more than {show_percent(most)} (proved)."]
+    lines = [f"{used}. No plan with any clocks saves more than {show_percent(most)} (proved)."]
+    return lines if found.in_time else [*lines, _LATE]
 
 
 def _sought(found: OperationFront) -> str:
@@ -38,7 +37,7 @@ def _sought(found: OperationFront) -> str:
     return f"{every}, but for {plural(found.unsought, 'point')}, where some were not looked at"
 
 
-def front_clocks_view(found: OperationFront) -> list[RenderableType]:
+def front_clocks_table(found: OperationFront) -> ClocksTable:
     """Each point, with what clocks per operation need, and the bound over all plans."""
     rows = [
         (
@@ -61,7 +60,12 @@ def front_clocks_view(found: OperationFront) -> list[RenderableType]:
         f"{plural(found.solved, 'linear program')} solved. Mixed: an operation changes its clock "
         f"while it runs, in no time; per operation: whole clocks of the plan that is named, a "
         f"change takes {show_seconds(found.switching_s)}{_sought(found)}."
+        f"{'' if found.in_time else f' {_LATE}'}"
     )
-    title = "Clocks per operation within the step times of the front"
-    right = _HEADER[:-1]
-    return [section(title, Text(words), table(_HEADER, rows, right=right))]
+    return ClocksTable(
+        title="Clocks per operation within the step times of the front",
+        words=(words,),
+        header=_HEADER,
+        rows=tuple(rows),
+        right=_HEADER[:-1],
+    )

@@ -148,17 +148,17 @@ def _ties(result: SolveResult) -> list[RenderableType]:
 def _clocks(result: EvaluateResult) -> list[RenderableType]:
     if result.clocks is None:
         return []
-    from planner.report.tables.operation_clocks import clocks_view  # noqa: PLC0415  (few ask)
+    from planner.report.tables.operation_clocks import clocks_tables  # noqa: PLC0415  (few ask)
 
-    return clocks_view(result.clocks)
+    return [one.view for one in clocks_tables(result.clocks)]
 
 
 def _front_clocks(result: SolveResult) -> list[RenderableType]:
     if result.clocks is None:
         return []
-    from planner.report.tables.operation_front import front_clocks_view  # noqa: PLC0415  (few ask)
+    from planner.report.tables.operation_front import front_clocks_table  # noqa: PLC0415  (few ask)
 
-    return front_clocks_view(result.clocks)
+    return [front_clocks_table(result.clocks).view]
 
 
 _SOLVE = (

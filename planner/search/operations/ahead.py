@@ -34,14 +34,14 @@ from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.plan import Plan
 from planner.results.operation_clocks import OperationFront, OperationPoint
-from planner.search.deadline import Deadline
+from planner.search.deadline import Deadline, OutOfTime
 from planner.search.operations.clocks import whole_clocks
 from planner.search.operations.graph import StepOperations, step_operations
 from planner.search.operations.listing import Listed, plans_below
 from planner.search.uniform.engine import UniformSpace
 from solvers.operations.chains import Chains
 from solvers.operations.graph import at_level, evaluated
-from solvers.operations.program import solve, whole_bound
+from solvers.operations.program import Below, solve, whole_bound
 
 GAP = 2e-3
 """Relative, to which joules are proved where no gap is asked for."""
@@ -101,6 +101,7 @@ def front_ahead(
         considered=len(every.time_s),
         bounded=search.bounded,
         solved=search.programs,
+        in_time=not search.late,
     )
 
 
@@ -154,18 +155,23 @@ class _Search:
         bounded: Plans whose operations were looked at.
         programs, whole_programs: Linear programs solved, of mixed and of whole clocks.
         whole: The best plan with whole clocks so far, and its joules; limits ascend.
+        late: Whether the deadline passed before all was looked at.
     """
 
     def __init__(self, model: CostModel, plans: Listed, gap: float, deadline: Deadline) -> None:
         self.model, self.plans, self.gap, self.deadline = model, plans, gap, deadline
         self.bounded = self.programs = self.whole_programs = 0
+        self.late = False
         self.whole: tuple[_Clocked | None, float] = None, np.inf
         self._known: dict[int, _Clocked | None] = {}
+        self._changing: dict[int, Below] = {}
 
     def point(self, limit_s: float, joules: float, own: Plan, switching_s: float) -> OperationPoint:
         """The least joules within a limit, where those of a plan with one clock are known."""
         mixed_j, bound_j, bounds = self._least(limit_s, joules)
         every = self._seek_whole(limit_s, joules, bounds, switching_s)
+        proved = bound_j >= mixed_j * (1 - self.gap)
+        self.late |= self.deadline.passed and not (every and proved)
         best, whole_j = self.whole
         return OperationPoint(
             step_time_s=limit_s,
@@ -213,7 +219,9 @@ class _Search:
                 left -= 1
                 clocked = self._known[row]
                 assert clocked is not None
-                whole = whole_clocks(clocked.steps, switching_s, clocked.simulated_s(limit_s))
+                within = clocked.simulated_s(limit_s)
+                whole = whole_clocks(clocked.steps, switching_s, within, self.deadline)
+                every &= not self.deadline.passed
                 if whole.cost + clocked.added_j < best_j:
                     best, best_j = clocked, whole.cost + clocked.added_j
                 continue
@@ -233,11 +241,18 @@ class _Search:
         within = clocked.simulated_s(limit_s)
         if what == _LISTED:
             return max(bound, clocked.chains.bound(within) + clocked.added_j), _CHAINS, row
+        known = self._changing.get(row)  # of a shorter limit, without a program
+        if known is not None and (least := known.within(within) + clocked.added_j) > bound:
+            return least, what, row
         if len(clocked.steps.stage) > _MOST_OPERATIONS or self.whole_programs >= _MOST_PROGRAMS:
             return None
         self.whole_programs += 1
-        least = whole_bound(clocked.steps.with_switches(switching_s), within)
-        return max(bound, least + clocked.added_j), _CHANGING, row
+        graph = clocked.steps.with_switches(switching_s)
+        try:
+            below = self._changing[row] = whole_bound(graph, within, self.deadline.moment)
+        except OutOfTime:
+            return None
+        return max(bound, below.at_limit + clocked.added_j), _CHANGING, row
 
     def _better(
         self, bound: float, what: int, row: int, limit_s: float
@@ -250,10 +265,13 @@ class _Search:
             least = clocked.chains.bound(within) + clocked.added_j
             return max(bound, least), _CHAINS, np.inf
         small = len(clocked.steps.stage) <= _MOST_OPERATIONS
-        if not small or self.programs >= _MOST_PROGRAMS or self.deadline.passed:
+        if not small or self.programs >= _MOST_PROGRAMS:
+            return None
+        try:
+            found = solve(clocked.steps.graph, within, self.deadline.moment)
+        except OutOfTime:
             return None
         self.programs += 1
-        found = solve(clocked.steps.graph, within)
         if found is None:
             return np.inf, _SOLVED, np.inf
         return max(bound, found.bound + clocked.added_j), _SOLVED, found.cost + clocked.added_j

@@ -5,11 +5,13 @@ clock, with the seconds that a change takes; and operations that change between 
 they run, where changes take no time, which the linear program has exactly. The last one's bound
 holds for all.
 
-With changes, operations are searched in groups: those at the ends of a step, where the pipeline
-fills and drains, alone, those between by stage, kind and chunk (few operations: all alone). The
-mixed-integer program is solved to a gap, or as well as its first node can; the rounded linear
-program, made faster where changes make it late, has every operation alone. The better of the two is
-taken. Nothing is limited in seconds: the answer does not depend on how fast the machine is.
+With changes, clocks begin as the best per stage and as the rounded linear program, made faster
+where changes make it late. From the first, and from the second where it is still better, passes
+that follow one another on a stage get slower together, in windows of half of them, of a quarter,
+and so on down to single passes (`solvers.operations.windows`). Where operations are few, the
+mixed-integer program is solved to a gap too, or as well as its first node can. The best is taken.
+Without a deadline nothing is limited in seconds: the answer does not depend on how fast the machine
+is.
 """
 
 from __future__ import annotations
@@ -24,21 +26,25 @@ from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.cost.timeline.timeline import timeline_of
 from planner.plan import Plan
-from planner.results.operation_clocks import SHOWN_S, ClockChoice, OperationClocks, Slower
-from planner.schedules.orders import REDUCTION
+from planner.results.operation_clocks import (
+    SHOWN_S,
+    WORTH,
+    ClockChoice,
+    OperationClocks,
+    PassClocks,
+    Slower,
+)
+from planner.search.deadline import NEVER, Deadline
 from planner.search.operations.graph import StepOperations, step_operations
 from solvers.operations.graph import Levels, at_level, evaluated
 from solvers.operations.program import solve, solve_whole
 from solvers.operations.rounding import rounded
+from solvers.operations.windows import slowed_in_windows
 
 _SLOWER = (1.0, 1.01, 1.02, 1.05, 1.1)
 """Limits on the time of the front, relative to the plan's."""
-_ALONE = 4
-"""Passes of each chunk at both ends of a step that are groups of their own."""
 _FEW = 150
-"""Operations up to which all of them are."""
-_MOST = 1_000
-"""Operations up to which a mixed-integer program looks for whole clocks; else rounding does."""
+"""Operations up to which a mixed-integer program looks for whole clocks too."""
 _GAP = 1e-3
 """Relative, to which that program is solved, or as well as its first node can."""
 _WORK = 20_000
@@ -101,15 +107,34 @@ def clocks_per_operation(
     return replace(answer, clocks=clocks, ends=ends)
 
 
-def whole_clocks(steps: StepOperations, switching_s: float, limit_s: float) -> Levels:
+def pass_clocks(model: CostModel, plan: Plan, switching_s: float) -> PassClocks:
+    """What `clocks_per_operation` draws a plan with, for one time of a change alone.
+
+    Raises:
+        InputError: As there.
+    """
+    steps = step_operations(model, plan)
+    limit_s = timeline_of(model, plan).makespan_s
+    known = _Known(steps)
+    base = evaluated(steps.graph, _of_operations(steps, known.stages(limit_s)))
+    found = _whole(known, switching_s, limit_s, base)
+    worth = 1 - found.cost / base.cost >= WORTH
+    clocks, ends = _clocks(steps, found if worth else base)
+    return PassClocks(clocks=clocks, ends=ends, switching_s=switching_s if worth else 0.0)
+
+
+def whole_clocks(
+    steps: StepOperations, switching_s: float, limit_s: float, deadline: Deadline = NEVER
+) -> Levels:
     """The best clock of each operation that is found within a limit, no worse than one per stage.
 
     Args:
         steps: The operations of a plan.
         switching_s: Seconds of a change of the clock.
         limit_s: Seconds of the simulated step.
+        deadline: When the best so far is returned.
     """
-    known = _Known(steps)
+    known = _Known(steps, deadline)
     base = evaluated(steps.graph, _of_operations(steps, known.stages(limit_s)))
     return _whole(known, switching_s, limit_s, base)
 
@@ -123,20 +148,24 @@ class _Known:
         quick: By the seconds of a change and by limit, whole clocks made from them.
     """
 
-    def __init__(self, steps: StepOperations) -> None:
-        self.steps = steps
-        self.stages = cache(lambda limit_s: _per_stage(steps, limit_s))
-        self.mixed = cache(lambda limit_s: solve(steps.graph, limit_s))
+    def __init__(self, steps: StepOperations, deadline: Deadline = NEVER) -> None:
+        self.steps, self.until = steps, deadline.moment
+        until = self.until
+        self.stages = cache(lambda limit_s: _per_stage(steps, limit_s, until))
+        self.mixed = cache(lambda limit_s: solve(steps.graph, limit_s, until))
         self.quick = cache(
-            lambda seconds, limit_s: rounded(steps.with_switches(seconds), limit_s, self.mixed)
+            lambda seconds, limit_s: rounded(
+                steps.with_switches(seconds), limit_s, self.mixed, until
+            )
         )
 
 
-def _per_stage(steps: StepOperations, limit_s: float) -> Levels:
+def _per_stage(steps: StepOperations, limit_s: float, until: float) -> Levels:
     """The best clock per stage within a limit that some clocks keep."""
     graph = steps.graph.grouped(_stages(steps))
-    found = solve_whole(graph, limit_s, nodes=max(_WORK // len(steps.stage), 1))
-    if found is None:  # none in so many nodes: the highest clocks
+    nodes = max(_WORK // len(steps.stage), 1)
+    found = solve_whole(graph, limit_s, nodes=nodes, deadline=until)
+    if found is None:  # none in so many nodes, or in time: the highest clocks
         return evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp)))
     return found
 
@@ -183,39 +212,19 @@ def _slower(known: _Known, limit_s: float) -> Slower:
 def _whole(known: _Known, switching_s: float, limit_s: float, base: Levels) -> Levels:
     """The best clock of each operation that is found, no worse than one per stage."""
     steps, graph = known.steps, known.steps.with_switches(switching_s)
-    found = [base]
     quick = known.quick(switching_s, limit_s)
-    if quick is not None:
-        found.append(quick)
-    if len(steps.stage) <= _MOST:
-        group = _groups(steps)
-        grouped = solve_whole(graph.grouped(group), limit_s, nodes=1, gap=_GAP)
-        if grouped is not None:
-            found.append(evaluated(graph, grouped.shares[group]))
-    return min(
-        (one for one in found if one.end <= limit_s * (1 + 1e-8)),
-        key=lambda one: one.cost,
-        default=base,
-    )
-
-
-def _groups(steps: StepOperations) -> IntArray:
-    """(o,) the group of each operation, see the module."""
-    if len(steps.stage) <= _FEW:
-        return np.arange(len(steps.stage))
-    names: dict[tuple[int, ...], int] = {}
-    found = np.empty(len(steps.stage), dtype=np.intp)
-    orders, alone = steps.orders, _ALONE * steps.orders.chunks
-    for stage, row in enumerate(steps.of_pass.tolist()):
-        for at, one in enumerate(row):
-            between = alone <= at < len(row) - alone
-            what = (int(orders.kind[stage, at]), int(orders.chunk[stage, at])) if between else ()
-            name = (stage, *what) if between else (stage, at)
-            if at == 0 or row[at - 1] != one:  # of passes side by side the first counts
-                found[one] = names.setdefault((len(what), *name), len(names))
-    for one in np.flatnonzero(steps.kind >= REDUCTION).tolist():
-        found[one] = names.setdefault((-1, one), len(names))
-    return found
+    best = base
+    for start in (base, quick):
+        if start is None or start.cost > best.cost:
+            continue
+        level = start.shares.argmax(axis=1)
+        slow = slowed_in_windows(graph, level, limit_s, steps.stage, known.until)
+        best = min(best, start, evaluated(graph, at_level(graph, slow)), key=lambda one: one.cost)
+    if len(steps.stage) > _FEW:
+        return best
+    first = solve_whole(graph, limit_s, nodes=1, gap=_GAP, deadline=known.until)
+    late = first is None or first.end > limit_s * (1 + 1e-8)
+    return best if first is None or late or best.cost < first.cost else first
 
 
 def _choice(

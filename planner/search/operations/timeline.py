@@ -10,16 +10,14 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.timeline.timeline import Timeline, timeline_of
 from planner.plan import Plan
-from planner.results.operation_clocks import OperationClocks
+from planner.results.operation_clocks import PassClocks
 from planner.schedules.orders import OVERHEAD, REDUCTION
 from planner.search.operations.graph import StepOperations, step_operations
 from solvers.operations.graph import Levels, at_level, evaluated
 
 
-def clocked_timeline(model: CostModel, plan: Plan, clocks: OperationClocks) -> Timeline:
-    """The step of a plan at clocks of its operations; changes of the clock take what was asked.
-
-    Under a limit on power the clocks are those that keep to it, with their pauses.
+def clocked_timeline(model: CostModel, plan: Plan, clocks: PassClocks) -> Timeline:
+    """The step of a plan at clocks of its operations, with the changes of the clock and pauses.
 
     Args:
         model: Its cost model.
@@ -27,16 +25,13 @@ def clocked_timeline(model: CostModel, plan: Plan, clocks: OperationClocks) -> T
         clocks: Those of all passes and optimizers.
     """
     steps = step_operations(model, plan)
-    paused = None if clocks.under_power is None else clocks.under_power.found
-    chosen = clocks if paused is None else paused
     level = np.zeros(len(steps.stage), dtype=np.intp)
-    for of, own in ((steps.of_pass, chosen.clocks), (steps.optimizers, chosen.ends)):
+    for of, own in ((steps.of_pass, clocks.clocks), (steps.optimizers, clocks.ends)):
         level[of] = np.abs(own[..., None] - steps.clocks).argmin(axis=-1)
-    switching_s = clocks.switching_s if clocks.worth or paused is not None else 0.0
-    graph = steps.with_switches(switching_s)
+    graph = steps.with_switches(clocks.switching_s)
     found = evaluated(graph, at_level(graph, level))
-    if paused is not None:
-        found = replace(found, begin=paused.begin_s, end=paused.step_time_s)
+    if clocks.begin_s is not None:
+        found = replace(found, begin=clocks.begin_s, end=clocks.step_time_s)
     begin, overhead = found.begin.copy(), np.flatnonzero(steps.kind == OVERHEAD)[-1]
     begin[overhead] = found.end - found.seconds[overhead]  # changes for the next step are before it
     return _timed(timeline_of(model, plan), steps, replace(found, begin=begin), level)

@@ -15,7 +15,7 @@ from collective_networks import (
 from second_formulation import total_rounds
 from support.cases import each
 
-from solvers.collectives.clock import OutOfTime
+from solvers.clock import OutOfTime
 from solvers.collectives.cuts import Cut, check_cut
 from solvers.collectives.distances import least_steps
 from solvers.collectives.flows import LoadBound, load_bound

@@ -1,4 +1,7 @@
-"""A time limit inside long loops: they look at the clock and give up by an exception."""
+"""A time limit inside long loops: they look at the clock and give up by an exception.
+
+A deadline is a value of `time.perf_counter`; inf: there is none.
+"""
 
 from __future__ import annotations
 
