@@ -13,6 +13,7 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.files import without_advice
 from planner.base.messages import not_one_of
 from planner.frameworks.reading.python.bindings import shared_names
 from planner.frameworks.reading.python.fields import Fields
@@ -128,7 +129,8 @@ def _parsed(text: str, name: str, modules: Mapping[str, str]) -> ast.Module:
     try:
         if len(text) > _LONGEST:
             raise InputError(f"{name}: is longer than {_LONGEST:,} letters, which no recipe is")
-        tree = ast.parse(text)
+        with without_advice():
+            tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"{name}: is no Python ({type(error).__name__})") from error
     left, body = dict(modules), list[ast.stmt]()
