@@ -88,6 +88,13 @@ class Injection:
 
         return called
 
+    def _is_within(self, file: Any) -> bool:
+        """Whether a name, or a descriptor where the system says of what, is of the folder."""
+        if not isinstance(file, int):
+            return Path(file).is_relative_to(self.within)
+        link = Path("/proc/self/fd") / str(file)
+        return not link.is_symlink() or link.resolve().is_relative_to(self.within.resolve())
+
     def _opened(self, real: Callable[..., Any]) -> Callable[..., Any]:
         """`io.open`, whose files may fail at each write and when they are closed."""
 
@@ -96,7 +103,7 @@ class Injection:
             return self._files[-1]
 
         def opened(file: Any, mode: str = "r", *given: Any, **named: Any) -> Any:
-            mine = isinstance(file, int) or Path(file).is_relative_to(self.within)
+            mine = self._is_within(file)
             if not (mine and set(mode) & set("wax+")):
                 return real(file, mode, *given, **named)
             opening = noted if isinstance(file, int) else self.around("open", noted)

@@ -80,9 +80,18 @@ class Outcome:
             return f"{len(lines)} lines, the longest of {max(map(len, lines))} characters"
         if self.code == ExitCode.INPUT:
             told = lines and all(line.startswith("error: ") for line in lines)
-            silent = self.out == "" or _begins(self.out) == _begins(answer)
+            silent = self.out == "" or self._begins(self.out) == self._begins(answer)
             return "" if told and silent else f"refused with {self.err!r} and {self.out!r}"
         return self._wrong_document()
+
+    def _begins(self, text: str) -> str:
+        """The first part of what it prints: what follows may name files that were written.
+
+        Where one is not, what it would hold is called by the name that it has of it.
+        """
+        for path in [Path(word) for word in self.words if os.sep in word]:
+            text = text.replace(str(path), path.stem)
+        return text.partition("\n\n")[0]
 
     def _wrong_document(self) -> str:
         if "--json" not in self.words:
@@ -149,11 +158,6 @@ def _noticed(told: tuple[str, ...], called: Callable[[], object]) -> Outcome:
         words=told, code=code, out=out.getvalue(), err=err.getvalue(),
         cpu_s=time.process_time() - started, more_bytes=_most_bytes() - memory,
     )  # fmt: skip
-
-
-def _begins(text: str) -> str:
-    """The first part of what a command prints: what follows may name files that were written."""
-    return text.partition("\n\n")[0]
 
 
 _STATUS, _FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")

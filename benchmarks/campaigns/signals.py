@@ -15,8 +15,10 @@ from pathlib import Path
 
 from campaigns.faults import halved
 from campaigns.place import WRITES, Place
+from planner.base.errors import ExitCode
 
 PROGRAM = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
+_DONE = (ExitCode.OK, ExitCode.CHECK_FAILED)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
@@ -51,17 +53,17 @@ def signalled(times: int, seed: int, told: Callable[[str], None]) -> Iterator[tu
             started = time.perf_counter()
             place.cleared(words, old=True)
             _signalled(place, words)
-            life_s, whole, count = time.perf_counter() - started, place.files(), Ended()
+            life_s, whole, count = time.perf_counter() - started, place.entries(), Ended()
             for at in range(times):
                 place.cleared(words, old=True)
-                before, number = place.files(), SIGNALS[at % len(SIGNALS)]
+                before, number = place.entries(), SIGNALS[at % len(SIGNALS)]
                 after_s = life_s * (at + chance.random()) / times
                 code, said = _signalled(place, words, number, after_s)
-                found = place.files()
+                found = place.entries()
                 count.tried += 1
-                count.ended += code != 0
+                count.ended += code not in _DONE
                 count.new += sum(found[one] != before.get(one) for one in found if one in whole)
-                left = [one for one in found if Path(one).name.startswith(".planner-")]
+                left = [one for one in found if _is_left(one)]
                 count.left += len(left) if number == signal.SIGKILL else 0
                 if wrong := _wrong_after(number, code, said, found, before, whole):
                     count.faults += 1
@@ -87,6 +89,11 @@ def _signalled(
     return process.returncode, said
 
 
+def _is_left(name: str) -> bool:
+    """Whether a file is one that nothing takes away after SIGKILL: half a file, a lock, a log."""
+    return Path(name).name.startswith(".planner-") or name.endswith((".lock", "-wal", "-shm"))
+
+
 _BEGUN = re.compile(r'entry\.py", line [0-9]+, in main')
 
 
@@ -100,12 +107,12 @@ def _wrong_after(
     also while it imports the first module.
     """
     early = number == signal.SIGINT and code in (-number, 1) and not _BEGUN.search(said)
-    ends = (0, -number) if number == signal.SIGKILL else (0, 128 + number, -number)
+    ends = (*_DONE, -number) if number == signal.SIGKILL else (*_DONE, 128 + number, -number)
     if not early and (code not in ends or "Traceback" in said):
         return f"exit code {code}, {said[-300:]!r}"
     killed = number == signal.SIGKILL  # nothing can put in order what it leaves
     kept = {
         name: content for name, content in files.items()
-        if not (killed and Path(name).name.startswith(".planner-"))
+        if not (killed and _is_left(name))
     }  # fmt: skip
     return halved(kept, before, whole, together=not killed)

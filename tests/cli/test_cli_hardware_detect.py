@@ -40,6 +40,14 @@ def test_the_file_is_a_cluster(outputs: Path, tmp_path: Path) -> None:
     assert planner("hardware", "show", file, "--sources").code == 0
 
 
+def test_nothing_is_written_elsewhere(
+    outputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder for temporary files that was full or missing was a defect of planner."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    assert planner("hardware", "detect", "--from", outputs, "-o", tmp_path / "a.yaml").code == 0
+
+
 def test_one_json_document(outputs: Path) -> None:
     files = [outputs / "topo.txt", outputs / "gpus.csv"]
     found = planner("hardware", "detect", "--from", *files, "--json").document

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from frozen_records import dataclass
 from hardware_db import Cluster, HardwareError, list_chips, list_clusters, load_cluster
+from hardware_db.making import completed, made_cluster
+from hardware_db.reading import parse
 from planner.base.errors import InputError
 from planner.base.units import plural
 from planner.machine.detection.levels import Base, base_for, scale_out, scale_up
@@ -23,12 +23,14 @@ from planner.machine.detection.quantities import (
     where,
 )
 from planner.machine.detection.seen import Seen
+from strict_yaml.text import YamlText
 from strict_yaml.writing import dump
 
 _HEAD = (
     "# A cluster as planner hardware detect saw it: measured and derived numbers name the line\n"
     "# that shows them, assumed ones were not seen. Correct what you know better.\n"
 )
+_SEEN = "seen.yaml"
 _WIDTH = 130
 _SAME_RATE = 0.05
 
@@ -155,17 +157,16 @@ def _loaded(text: str) -> Cluster:
     Raises:
         InputError: It does not accept the file.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "seen.yaml"
-        path.write_text(text, encoding="utf-8")
-        try:
-            return load_cluster(path)
-        except HardwareError as error:
-            lines = [line.replace(f"{path}: ", "") for line in error.problems]
-            raise InputError(
-                "\n".join(f"from: what was seen is no cluster that can be modelled: {line}"
-                          for line in lines)
-            ) from error  # fmt: skip
+    content = text.encode()
+    try:
+        data = parse(content, _SEEN)
+        return made_cluster(completed(data, YamlText(_SEEN, content)))
+    except HardwareError as error:
+        lines = [line.replace(f"{_SEEN}: ", "") for line in error.problems]
+        raise InputError(
+            "\n".join(f"from: what was seen is no cluster that can be modelled: {line}"
+                      for line in lines)
+        ) from error  # fmt: skip
 
 
 def _same(cluster: Cluster, node: Node) -> tuple[str, ...]:
