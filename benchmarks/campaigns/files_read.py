@@ -48,7 +48,7 @@ PLACES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("solve", "job_file"): ("job",), ("evaluate", "plan_file"): (*_PLANS, *_LAUNCHES),
     ("solve", "--resume-from"): (*_PLANS, *_LAUNCHES), ("solve", "--pools"): _CLUSTERS,
     ("explain", "plan_file"): (*_PLANS, *_LAUNCHES),
-    ("compare", "plans"): (*_PLANS, "answer"), ("check", "--log"): _TRAINING,
+    ("compare", "plans"): (*_PLANS, "plan beside another", "answer"), ("check", "--log"): _TRAINING,
     ("verify", "certificate"): ("certificate", "certificate of stages"),
     ("fleet", "file"): ("fleet",), ("fleet", "--store"): _STORES,
     ("sweep run", "study"): ("study",), ("sweep run", "-o"): _STORES,
@@ -115,7 +115,7 @@ def kinds_of(command: str, option: str) -> tuple[str, ...] | None:
 
 _BRIDGE, _NEMO2, _BY_NAME, _TITAN = RECIPES[:4]
 PARSED: Mapping[str, tuple[str, ...]] = {
-    "planner/answers/explained.py": ("answer",),
+    "planner/answers/explained.py": ("plan beside another",),
     "planner/answers/files/documents.py": ("answer", *_DOCUMENTS),
     "planner/assumptions/local_file.py": ("calibration",),
     "planner/base/files.py": ("job",), "planner/base/flat.py": ("front, CSV",),

@@ -59,6 +59,7 @@ def _plans() -> Given:
         "job": (".yaml", samples.JOB, ("solve", "FILE")),
         "job with a layout": (".yaml", _kept(FILES / "layout.yaml"), ("evaluate", "FILE")),
         "plan": (".yaml", _kept(FORMATS / "plan-1.yaml"), ("evaluate", "FILE")),
+        "plan beside another": (".yaml", _kept(FORMATS / "plan-1.yaml"), ("compare", "FILE", "PLAN")),
         "plan with stages": (".yaml", _kept(FILES / "plan-uneven.yaml"), ("evaluate", "FILE")),
         "front, JSON": (".json", _kept(FORMATS / "front-1.json"),
                         ("evaluate", "FILE", "--row", "1")),
