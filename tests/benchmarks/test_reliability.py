@@ -22,7 +22,8 @@ from support.cases import each
 
 KINDS = (
     "job", "job with a layout", "plan", "plan beside another", "plan with stages", "front, JSON",
-    "answer", "study", "fleet", "assumptions", "cluster of workers", "site of failures", "gaps between failures",
+    "answer", "study", "fleet", "assumptions", "cluster of workers", "site of failures",
+    "gaps between failures",
     "cluster", "cluster in full", "record like another", "chip", "model", "config.json",
     "graph, JSON", "graph, YAML", "graph, GraphML", "graph, edges", "graph, adjacency",
     "traffic, npy", "traffic, CSV", "traffic, YAML", "workload", "order of GPUs", "runs",
