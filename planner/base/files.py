@@ -24,7 +24,7 @@ from planner.base.replacement import (
     reason_of,
     remove,
     rename,
-    status_of,
+    rights_of,
 )
 from strict_yaml import inputs
 from strict_yaml.errors import YamlError
@@ -159,7 +159,7 @@ def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
     """A temporary file beside the target with the content in it; gone at the end if it still is."""
     apart.writing(path)
     target = os.path.realpath(path)
-    like = status_of(target)
+    like = rights_of(target)
     temporary = name_beside(target)
     try:  # a signal may come as soon as the file is there
         with new_file(temporary, like) as file:

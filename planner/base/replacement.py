@@ -7,23 +7,28 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from planner.base.errors import InputError
 from planner.base.messages import one_line
 
 BAD_PATHS = (OSError, ValueError)  # ValueError: a path with a NUL or half a character
 _NEW_FILE_MODE = 0o666  # less what the umask takes away
+_ACL = "system.posix_acl_access"
 _BY_DESCRIPTOR = {os.chmod, os.utime} <= os.supports_fd
 
 
 def despite_signals(call: Callable[[], None]) -> None:
-    """Makes a call to its end: after a signal it is made again, then the signal counts."""
-    try:
-        call()
-    except (KeyboardInterrupt, SystemExit):
-        call()
-        raise
+    """Makes a call to its end: after each signal it is made again, then the last signal counts."""
+    last: KeyboardInterrupt | SystemExit | None = None
+    while True:
+        try:
+            call()
+            break
+        except (KeyboardInterrupt, SystemExit) as signal:
+            last = signal
+    if last is not None:
+        raise last
 
 
 def reason_of(error: OSError | ValueError) -> str:
@@ -39,8 +44,15 @@ def name_beside(target: str) -> str:
     return os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
 
 
-def status_of(target: str) -> os.stat_result | None:
-    """Owner, group and mode of the file that is there already.
+class Rights(NamedTuple):
+    """Who may do what with a file: its status, and its access control list where it has one."""
+
+    status: os.stat_result
+    acl: bytes
+
+
+def rights_of(target: str) -> Rights | None:
+    """Owner, group, mode and access control list of the file that is there already.
 
     Raises:
         OSError: It cannot be replaced by a file.
@@ -55,17 +67,37 @@ def status_of(target: str) -> os.stat_result | None:
         raise OSError("it is not a regular file")
     if not os.access(target, os.W_OK):
         raise OSError("the file there is read-only")
-    return status
+    return Rights(status, _acl_of(target))
+
+
+def _acl_of(file: str) -> bytes:
+    """Empty: it has none, or the system has no such lists."""
+    try:
+        return os.getxattr(file, _ACL)
+    except (OSError, AttributeError):
+        return b""
+
+
+def _has_acl(file: int | str, acl: bytes) -> bool:
+    """Gives a file an access control list, or none as folders give it; whether it is so then."""
+    try:
+        if acl:
+            os.setxattr(file, _ACL, acl)
+        else:
+            os.removexattr(file, _ACL)
+    except (OSError, AttributeError):  # there is none, or the system has no such lists
+        return not acl
+    return True
 
 
 @contextlib.contextmanager
-def new_file(path: str, like: os.stat_result | None) -> Iterator[IO[bytes]]:
+def new_file(path: str, like: Rights | None) -> Iterator[IO[bytes]]:
     """A file to write to, on the disk at the end.
 
     Args:
         path: Of the file, which must not be there.
-        like: Of the file whose owner, group and mode it gets before anything is in it; None: it is
-            as new ones are.
+        like: Those that it gets, as far as the process may give them, before anything is in it;
+            None: it is as new ones are.
     """
     private = _NEW_FILE_MODE if like is None else stat.S_IRUSR | stat.S_IWUSR
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, private)
@@ -77,25 +109,22 @@ def new_file(path: str, like: os.stat_result | None) -> Iterator[IO[bytes]]:
         os.fsync(file.fileno())  # else a crash of the machine may leave an empty file
 
 
-def _make_like(file: int | str, like: os.stat_result) -> None:
-    """Gives a file the owner, the group and the mode of another, as far as the process may."""
-    made, owner, group = os.stat(file), like.st_uid, like.st_gid
+def _make_like(file: int | str, like: Rights) -> None:
+    """Gives a file the rights of another; nobody gets more than before where they cannot stay."""
+    old = like.status
+    made, owner, group = os.stat(file), old.st_uid, old.st_gid
     if (made.st_uid, made.st_gid) != (owner, group):
         for given in ((owner, group), (-1, group), (owner, -1)):
             with contextlib.suppress(OSError):
                 os.chown(file, *given)
                 break
         made = os.stat(file)
-    os.chmod(file, _mode_under(made, like))
-
-
-def _mode_under(made: os.stat_result, like: os.stat_result) -> int:
-    """The mode of a file; who is new as its owner or group gets no more than before."""
-    mode = stat.S_IMODE(like.st_mode)
-    if made.st_gid != like.st_gid:
+    mode = stat.S_IMODE(old.st_mode)
+    kept = _has_acl(file, like.acl)  # else bits of the group are those of the list
+    if made.st_gid != group or not kept:
         of_others = (mode & stat.S_IRWXO) << 3
         mode = mode & ~(stat.S_ISGID | stat.S_IRWXG) | mode & of_others
-    return mode if made.st_uid == like.st_uid else mode & ~stat.S_ISUID
+    os.chmod(file, mode if made.st_uid == owner else mode & ~stat.S_ISUID)
 
 
 def rename(temporary: str, target: str) -> None:
@@ -145,6 +174,8 @@ class Replacements:
         Raises:
             OSError: It cannot be kept.
         """
+        if target in self._copies or target in self._new:
+            raise OSError("another of the files goes to the same place")
         if os.path.lexists(target):
             self._copies[target] = name_beside(target)
             _copy(target, self._copies[target])
@@ -167,14 +198,15 @@ class Replacements:
             InputError: Some is not; where its old content is, a line for each.
         """
         lost = []
-        for target in self._replaced:
+        for target in (*self._replaced,):
             try:
                 if target in self._copies:
                     rename(self._copies[target], target)
                 elif target in self._new:
                     os.unlink(target)
+                self._replaced.remove(target)
             except FileNotFoundError:  # it is as it was already
-                pass
+                self._replaced.remove(target)
             except OSError as error:
                 copy = self._copies.pop(target, "")
                 kept = f"; what it held is in {one_line(copy)}" if copy else ""
@@ -182,13 +214,17 @@ class Replacements:
         if lost:
             raise InputError("\n".join(lost))
 
+    def done(self) -> None:
+        """All are replaced: nothing comes back."""
+        self._replaced.clear()
+
     def forget(self) -> None:
-        """Removes what was kept.
+        """Removes what was kept, but of files that were replaced and have not come back.
 
         Raises:
             InputError: Some stays.
         """
-        remove(*self._copies.values())
+        remove(*(copy for one, copy in self._copies.items() if one not in self._replaced))
 
 
 def _copy(target: str, copy: str) -> None:
@@ -199,7 +235,8 @@ def _copy(target: str, copy: str) -> None:
         import shutil  # noqa: PLC0415  (hardly ever)
 
         status = os.stat(target)
-        with open(target, "rb") as source, new_file(copy, status) as file:
+        like = Rights(status, _acl_of(target))
+        with open(target, "rb") as source, new_file(copy, like) as file:
             shutil.copyfileobj(source, file)
             file.flush()
             at = file.fileno() if _BY_DESCRIPTOR else copy
@@ -216,6 +253,7 @@ def all_or_none() -> Iterator[Replacements]:
     files = Replacements()
     try:
         yield files
+        files.done()
     except BaseException:
         despite_signals(files.put_back)
         raise

@@ -4,7 +4,10 @@ import errno
 import os
 import shutil
 import stat
+import struct
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from support.cases import each
 
 from planner.base.errors import InputError
 from planner.base.files import write_all, write_atomically, write_folder
-from planner.base.replacement import new_file
+from planner.base.replacement import Rights, new_file
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -126,6 +129,71 @@ def test_a_signal_while_files_are_put_back(tmp_path: Path, monkeypatch: pytest.M
     assert {path: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(files, "old")
 
 
+def test_three_signals_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third came while copies were removed that were to be put back yet."""
+    files, at, calls = [tmp_path / name for name in "abc"], set[int](), list[str]()
+    real = {name: getattr(os, name) for name in ("replace", "unlink", "link")}
+
+    def then_signalled(name: str) -> Callable[..., Any]:
+        def call(*given: Any) -> None:
+            calls.append(name)
+            number = len(calls)
+            real[name](*given)
+            if number in at:
+                raise KeyboardInterrupt
+
+        return call
+
+    for name in real:
+        monkeypatch.setattr(os, name, then_signalled(name))
+    for moments in combinations(range(4, 16), 3):
+        for path in files:
+            path.write_text("old")
+        at.clear(), calls.clear()
+        at.update(moments)
+        with suppress(KeyboardInterrupt):
+            write_all(dict.fromkeys(files, "new"))
+        assert len({path.read_text() for path in files}) == 1, moments
+        assert len([*tmp_path.iterdir()]) == 3, moments
+
+
+@each("there", [True, False])
+def test_files_that_go_to_one_place_are_refused(there: bool, tmp_path: Path) -> None:
+    """Through links: one was lost, and a temporary file stayed."""
+    path, link = tmp_path / "a", tmp_path / "b"
+    link.symlink_to(path)
+    if there:
+        path.write_text("old")
+    with pytest.raises(InputError, match="another of the files goes to the same place"):
+        write_all({path: "new", link: "newer"})
+    assert path.exists() == there
+    assert not there or path.read_text() == "old"
+    assert len([*tmp_path.iterdir()]) == 1 + there
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="others may give no file away")
+@each("stays", [True, False])
+def test_a_list_of_who_may_read_is_kept(
+    stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its mask became the bits of the group, which the list had kept out."""
+    path, name = tmp_path / "x", "system.posix_acl_access"
+    path.write_text("old")
+    path.chmod(0o600)
+    nobody = 2**32 - 1
+    entries = ((1, 6, nobody), (2, 6, 65534), (4, 0, nobody), (16, 6, nobody), (32, 0, nobody))
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *one) for one in entries)
+    try:
+        os.setxattr(path, name, acl)
+    except (OSError, AttributeError):
+        pytest.skip("no such lists here")
+    if not stays:
+        monkeypatch.setattr(os, "setxattr", _refused(errno.ENOTSUP))
+    write_atomically(path, "new")
+    assert (name in os.listxattr(path)) == stays
+    assert stat.S_IMODE(path.stat().st_mode) == (0o660 if stays else 0o600)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="others may give no file away")
 def test_owner_and_group_stay(tmp_path: Path) -> None:
     """They became those of root."""
@@ -174,7 +242,7 @@ def test_who_gets_a_file_gets_no_more_than_before(
     with monkeypatch.context() as patch:
         for name, call in (("chown", given), ("stat", looked), ("chmod", changed)):
             patch.setattr(os, name, call)
-        with new_file(str(path), like):
+        with new_file(str(path), Rights(like, b"")):
             found = real(path).st_mode
     assert stat.S_IMODE(found) == rest
     assert asked[-1] == "mode"
