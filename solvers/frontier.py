@@ -7,7 +7,7 @@ objectives are minimized. Of equal points the first one is kept.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -95,8 +95,9 @@ def apart(points: Points, tolerance: float) -> Index:
         np.flatnonzero(np.all(points - point <= tolerance * np.abs(point), axis=1))
         for point in points
     ]
+    covers = [{*rows.tolist()} for rows in covering]
     above = [
-        [one for one in rows.tolist() if one < row or row not in covering[one]]
+        [one for one in rows.tolist() if one < row or row not in covers[one]]
         for row, rows in enumerate(covering)
     ]  # of each row those that cover it, without itself and later ones that it covers too
     stays: dict[int, bool] = {}
@@ -109,9 +110,29 @@ def apart(points: Points, tolerance: float) -> Index:
             elif row not in stays and all(one in stays for one in above[row]):
                 stays[row] = True
         if len(stays) == before:
-            stays[left[0]] = True
+            stays[_of_ring(left[0], above, stays)] = True
         left = [row for row in left if row not in stays]
     return np.flatnonzero([stays[row] for row in range(len(points))])
+
+
+def _of_ring(row: int, above: list[list[int]], known: Collection[int]) -> int:
+    """A row of a ring that no undecided row outside of it covers, upwards of an undecided one."""
+    while True:
+        found = _upwards(row, above, known)
+        higher = next((one for one in found if row not in _upwards(one, above, known)), None)
+        if higher is None:
+            return row
+        row = higher
+
+
+def _upwards(row: int, above: list[list[int]], known: Collection[int]) -> set[int]:
+    """Undecided rows that cover one, that cover these, and so on."""
+    found, stack = set[int](), [row]
+    while stack:
+        new = {one for one in above[stack.pop()] if one not in known} - found
+        found |= new
+        stack += new
+    return found
 
 
 def covered(front: Points, points: Points) -> npt.NDArray[np.bool_]:

@@ -133,7 +133,7 @@ def _opened(lock: Path, flags: int) -> FileIO:
         OSError: It cannot be opened.
         InputError: It is no file.
     """
-    descriptor = os.open(lock, flags | os.O_NONBLOCK, 0o666)
+    descriptor = os.open(lock, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _no_lock(lock)

@@ -157,3 +157,14 @@ def test_a_pipe_in_the_place_of_a_lock_holds_nobody_up(tmp_path: Path) -> None:
     ):
         pass
     assert (tmp_path / "runs.csv.lock").is_fifo()
+
+
+def test_a_lock_is_made_nowhere_else(tmp_path: Path) -> None:
+    """Through a link a file was made, and left, where that leads."""
+    (tmp_path / "runs.csv.lock").symlink_to(tmp_path / "elsewhere")
+    with (
+        pytest.raises(InputError, match="cannot be written"),
+        holding(tmp_path / "runs.csv", 0.0, ""),
+    ):
+        pass
+    assert not (tmp_path / "elsewhere").exists()

@@ -11,6 +11,7 @@ from cli.answers import SMALL
 from cli.command import planner, refused, solve
 from cli.jobs import JOBS
 from cli.plan_files import COSTS, DECISIONS, edited, evaluate
+from planner.question.files.front_file import file_and_row
 
 FRONTS = {
     **JOBS,
@@ -135,3 +136,8 @@ def test_a_run_that_exists_may_be_a_row(tmp_path: Path) -> None:
     ]
     down = ("solve", "--down", "1chip", "--resume-from", f"{front}:1")
     assert "no such file" not in planner(*down).err
+
+
+def test_a_row_with_many_zeros_is_that_row() -> None:
+    """Its first fifteen digits were taken: row 1."""
+    assert file_and_row("front.json:0000000000000000000012") == (Path("front.json"), 12)

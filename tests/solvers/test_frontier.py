@@ -90,6 +90,14 @@ def test_what_apart_drops_is_within_rounding_of_what_stays(rows):
     assert all(any(no_worse(one, row, 1e-9) for one in stays) for row in front)
 
 
+def test_a_ring_does_not_keep_what_hangs_below_it():
+    ring = 1 + 1e-9 * np.array([[0, 0.8, 1.6], [0.8, 1.6, 0], [1.6, 0, 0.8]])
+    points = np.array([[1 - 1e-10, 100, 100], *ring])
+    stays = apart(points[nondominated(points)], 1e-9)
+    assert 0 not in stays
+    assert len(stays) == 2
+
+
 def test_a_long_chain_keeps_its_fastest_row():
     steps = np.arange(200)
     chain = np.stack([1 + 9e-10 * steps, np.ones(200), 1 - 1e-4 * steps], axis=1)

@@ -45,7 +45,7 @@ def file_and_row(source: str | Path, row: int | None = None) -> tuple[Path, int 
         return Path(source), row
     if row is not None:
         raise InputError(f"row: {source} names row {digits[:_DIGITS]} already; leave one out")
-    return Path(name), int(digits[:_DIGITS])
+    return Path(name), int(digits.lstrip("0")[:_DIGITS] or "0")
 
 
 def read_content(path: Path, content: bytes | None = None) -> tuple[dict[str, Any], YamlText]:

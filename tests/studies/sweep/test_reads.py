@@ -239,6 +239,16 @@ def test_a_file_that_was_missing_counts_too(here: Path) -> None:
     assert answers() != before
 
 
+def test_launches_of_one_text_in_two_folders_are_two_questions(here: Path) -> None:
+    """The second got the answer of the first, whatever it sources."""
+    keys = set()
+    for folder in ("one", "two"):
+        (here / folder / "sc").mkdir(parents=True)
+        write_files(here / folder)
+        keys.add(Keys().key(request_from({**LARGE, "resume_from": f"{folder}/sc/run"})))
+    assert len(keys) == 2
+
+
 def test_fronts_of_a_fleet_are_kept_with_what_was_read(here: Path) -> None:
     fields = {**LARGE, "clocks": False, "resume_from": "sc/run"}
     found = []

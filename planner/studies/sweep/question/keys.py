@@ -28,7 +28,7 @@ from models_db import ModelError
 from models_db.loading import model_data
 from planner.base import version
 from planner.base.errors import InputError, UnfinishedError
-from planner.base.files import is_file, read_bytes
+from planner.base.files import is_file, read_bytes, real_path
 from planner.base.jsonfile import digest_of
 from planner.base.version import __version__
 from planner.question.asked import ASKED
@@ -45,6 +45,8 @@ _KEPT = "studies/sweep/kept.py"
 _EXTENDED = "planner."
 """What the groups begin with to which other packages add: frameworks, schedules, objectives."""
 _FILES = frozenset(field.name for field in ASKED if field.names_a_file)
+_LEADING = ("resume_from",)
+"""Of these those that lead to others, as a launch sources some: elsewhere it is another one."""
 _RECORDS = ("chips", "clusters")
 """Folders of `hardware_db` whose files are part of the questions that name them."""
 
@@ -100,7 +102,8 @@ class Keys:
             pools = ((self._record("hardware", one), chips) for one, chips in value.items())
             return [list(pool) for pool in pools]
         if name in _FILES and isinstance(value, str) and is_file(Path(value)):
-            return self._digest("", value)
+            content = self._digest("", value)
+            return [content, str(real_path(Path(value)))] if name in _LEADING else content
         return value
 
     def _record(self, kind: str, name: str) -> str:
