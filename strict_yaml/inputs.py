@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
+from pathlib import Path
 
 _Path = str | os.PathLike[str]
 
@@ -196,10 +197,13 @@ def _note(content: bytes, *, whole: bool) -> str:
 
 
 def _seen(path: _Path) -> str:
-    """A path as notes have it: other hosts may have the current folder elsewhere."""
-    name = os.path.normpath(path)
+    """A path as notes have it: other hosts may have the current folder elsewhere.
+
+    No `..` is taken out of it: after a symbolic link it leads to another folder.
+    """
+    name = str(Path(path))
     try:
         here = os.path.join(os.getcwd(), "")
     except OSError:  # that folder is gone
         return name
-    return os.path.normpath(name.removeprefix(here)) if name.startswith(here) else name
+    return name.removeprefix(here)
