@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import stat
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
+from pathlib import Path
+
+from strict_yaml.limits import largest
 
 _Path = str | os.PathLike[str]
 
@@ -138,6 +143,9 @@ def same(one: _Path, other: _Path) -> bool:
 
 
 _NOTES: ContextVar[dict[str, str] | None] = ContextVar("notes", default=None)
+_NOTE = re.compile("(?:(?:([0-9]{1,18}):)?[0-9a-f]{64})?")
+MOST_BYTES = 128 * 2**20
+"""Of a file that is compared with a note: no reader takes as much, unless more is allowed."""
 
 
 @contextlib.contextmanager
@@ -172,18 +180,27 @@ def holds(path: _Path, content: bytes | None, *, whole: bool = True) -> None:
         notes[name] = f"{known}, then {note}"  # which no file ever holds
 
 
+def is_note(value: object) -> bool:
+    """Whether it is a note of what one file held, as they are made here."""
+    return isinstance(value, str) and _NOTE.fullmatch(value) is not None
+
+
 def note_of(name: str, like: str = "") -> str:
-    """The note of what a file holds now.
+    """The note of what a file holds now; empty: there is none, or none that readers would take.
 
     Args:
-        name: As notes have it.
+        name: As notes have it; perhaps somebody else chose it.
         like: Another note of it: as much of the file is read.
     """
-    beginning = like.partition(":")[0]
-    length = int(beginning) if ":" in like and beginning.isdecimal() else None
+    limit, form = largest(MOST_BYTES), _NOTE.fullmatch(like)
+    beginning = form[1] if form else None
     try:
+        status = os.stat(name)
+        size = status.st_size if beginning is None else int(beginning)
+        if not stat.S_ISREG(status.st_mode) or size > min(limit, status.st_size):
+            return ""
         with open(name, "rb") as file:
-            return _note(file.read(length), whole=length is None)
+            return _note(file.read(size), whole=beginning is None)
     except (OSError, ValueError):
         return ""
 
@@ -196,10 +213,13 @@ def _note(content: bytes, *, whole: bool) -> str:
 
 
 def _seen(path: _Path) -> str:
-    """A path as notes have it: other hosts may have the current folder elsewhere."""
-    name = os.path.normpath(path)
+    """A path as notes have it: other hosts may have the current folder elsewhere.
+
+    No `..` is taken out of it: after a symbolic link it leads to another folder.
+    """
+    name = str(Path(path))
     try:
         here = os.path.join(os.getcwd(), "")
     except OSError:  # that folder is gone
         return name
-    return os.path.normpath(name.removeprefix(here)) if name.startswith(here) else name
+    return name.removeprefix(here)

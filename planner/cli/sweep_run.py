@@ -145,12 +145,21 @@ def _run(
 
 @contextmanager
 def _ending_cleanly() -> Iterator[None]:
-    """Inside of it SIGTERM, by which services end programs, is as Ctrl-C: workers end too."""
-    before = signal.signal(signal.SIGTERM, hear)
+    """Inside of it what ends programs is as Ctrl-C: workers end too, and it says how far it came.
+
+    That is SIGTERM of services, and SIGHUP of a terminal that is gone; who has one ignored
+    (`nohup`) keeps that.
+    """
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    taken = [number for number in numbers if before[number] not in (signal.SIG_IGN, None)]
+    for number in taken:
+        signal.signal(number, hear)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in taken:
+            signal.signal(number, before[number])
 
 
 def _stored(store: Path) -> str | None:

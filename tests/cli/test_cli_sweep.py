@@ -77,7 +77,7 @@ def test_a_study_that_cannot_be_asked_leaves_a_store_as_it_was(store: Path, tmp_
         assert planner("sweep", "status", kept, "--json").document["done"] == 10
 
 
-@each("number", [signal.SIGINT, signal.SIGTERM])
+@each("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_says_so(
     study: Path, tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +102,25 @@ def test_an_interrupted_run_says_so(
             assert (found["event"], found["level"]) == ("interrupted", "warning")
             last = found["message"]
         assert (outcome.code, last) == (5, said)
+
+
+def test_a_run_under_nohup_goes_on(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hung_up(_: Questions) -> str:
+        signal.raise_signal(signal.SIGHUP)
+        return "finished"
+
+    monkeypatch.setattr(sweeping, "solve_in_order", known)
+    monkeypatch.setattr(workers, "LocalWorkers", lambda _: Here(hung_up))
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        outcome = planner("sweep", "run", study, "-o", tmp_path / "s.db")
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert outcome.code == 0, outcome.err
+    assert "done       10 (100 %)" in outcome.out
 
 
 def test_a_reason_of_several_lines_is_one_sentence(

@@ -26,7 +26,7 @@ class Reads:
 
     def __init__(self, of_keys: Mapping[str, str]) -> None:
         self._of_keys = of_keys
-        self._beside = dict[str, str]()
+        self._beside = dict[tuple[str, str], str]()
 
     def changed(self, notes: Iterable[tuple[str, str]]) -> str:
         """The first file that held something else; empty: none did."""
@@ -36,9 +36,10 @@ class Reads:
         """What a file held when a key counted it; of others when they were asked for first."""
         if name in self._of_keys:
             return self._of_keys[name]
-        if name not in self._beside:
-            self._beside[name] = inputs.note_of(name, note)
-        return self._beside[name]
+        part = name, note.rpartition(":")[0]
+        if part not in self._beside:
+            self._beside[part] = inputs.note_of(name, note)
+        return self._beside[part]
 
     def parted(self, results: Sequence[Solved]) -> tuple[list[Solved], str]:
         """Results that count, as they are kept, and why the others do not; empty: all count."""

@@ -24,6 +24,7 @@ from planner.base.messages import one_line
 from planner.studies.sweep.opening import no_store, opened
 from planner.studies.sweep.places import locked_by
 from planner.studies.sweep.rows import Row, object_in, row_of
+from strict_yaml import inputs
 
 _CHUNK = 1000
 _SHOWN = """
@@ -245,7 +246,7 @@ class Store:
             changed: Says so of what was read.
         """
         query = (
-            f"SELECT number, run FROM result WHERE run LIKE '%\"{READ}\":{{%' "
+            f"SELECT number, run FROM result WHERE run LIKE '%\"{READ}\"%' "
             "AND key IN (SELECT key FROM point)"
         )
         with self._read():
@@ -371,8 +372,14 @@ def _add_points(database: sqlite3.Connection, rows: Iterable[NewPoint]) -> None:
 
 
 def _notes_in(run: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """What was read beside what a key counts."""
-    notes: dict[str, str] = dict(run.get(READ) or {})
+    """What was read beside what a key counts.
+
+    Raises:
+        TypeError: It is not as it was written.
+    """
+    notes = run.get(READ, {})
+    if not isinstance(notes, dict) or not all(map(inputs.is_note, notes.values())):
+        raise TypeError("no notes by files")
     return notes.items()
 
 

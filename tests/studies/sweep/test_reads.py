@@ -261,6 +261,28 @@ def test_fronts_of_a_fleet_are_kept_with_what_was_read(here: Path) -> None:
     assert found[0] == found[1] != found[2] == found[3]
 
 
+def test_two_files_whose_paths_differ_by_a_link_alone(here: Path) -> None:
+    """`link/..` is the folder above the one that the link leads to, not that of the link."""
+    (here / "other/folder").mkdir(parents=True)
+    (here / "link").symlink_to("other/folder")
+    (here / "other/cluster.yaml").write_text(CLUSTER.replace("4.0e+12", "3.0e+12"))
+    names = ["cluster.yaml", "link/../cluster.yaml"]
+    fixed = {name: value for name, value in SMALL.items() if name != "hardware"}
+    asked = study_of({**fixed, "clocks": False}, cross={"hardware": names})
+    assert ran(asked).by_status == {"optimal": 2}
+    first, second = answers()
+    assert first != second
+    assert ran(asked, no_question).done == 2
+
+
+def test_names_of_files_are_those_of_other_hosts_too(here: Path) -> None:
+    """Whatever way the current folder is named, and whatever steps lead nowhere."""
+    with inputs.noting() as notes:
+        for path in (Path("a"), "./a", here / "a", f"{here}//.//a", "b/../a", f"{here}/b/../a"):
+            inputs.holds(path, b"a")
+    assert {*notes} == {"a", "b/../a"}
+
+
 def test_a_session_follows_files(here: Path) -> None:
     """What is shared depends on what files hold, not on their names."""
     session = planner.Session()
