@@ -132,7 +132,12 @@ def test_a_run_that_exists_may_be_a_row(tmp_path: Path) -> None:
     assert again["best"]["mesh"] == found[0]["mesh"]
     assert any("the checkpoint" in one for one in again["notes"]["caveats"])
     assert refused("solve", *SMALL, "--resume-from", front) == [
-        f"row: {front} holds plans 1 to {len(found)}, choose one, such as {front}:1"
+        f"resume-from: row: {front} holds plans 1 to {len(found)}, choose one, such as {front}:1"
+    ]
+    plan = tmp_path / "plan.yaml"
+    solve(*SMALL, "--output", plan)
+    assert refused("solve", *SMALL, "--resume-from", f"{plan}:1") == [
+        f"resume-from: row: {plan} is not a front of several plans; leave it out"
     ]
     down = ("solve", "--down", "1chip", "--resume-from", f"{front}:1")
     assert "no such file" not in planner(*down).err

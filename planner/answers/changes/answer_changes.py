@@ -24,6 +24,7 @@ from planner.question.files.plan_file import PlanRead
 from planner.question.files.plan_text import plan_fields
 from planner.question.files.result_layout import as_parts
 from planner.question.files.versions import check_version
+from planner.question.launch.resuming import is_text_of_plan
 from planner.question.provenance import versions, versions_in
 from planner.question.records import names_own
 from planner.question.request import Request
@@ -95,9 +96,10 @@ class Answer:
     @property
     def names_files(self) -> bool:
         """Whether its question names files of the user, which may change."""
-        pools = self.file.question.asked.get("pools")
-        named = (*self.file.question.asked.values(), *(pools if isinstance(pools, dict) else ()))
-        return any(map(names_own, named))
+        asked = self.file.question.asked
+        pools, run = asked.get("pools"), asked.get("resume_from")
+        named = (*asked.values(), *(pools if isinstance(pools, dict) else ()))
+        return any(map(names_own, named)) or (isinstance(run, str) and not is_text_of_plan(run))
 
     def costed(self, job: Mapping[str, Any] | None = None) -> EvaluateResult | None:
         """Its best plan by the model of this installation; None: it has none.

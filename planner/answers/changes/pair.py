@@ -62,9 +62,17 @@ class Pair:
         return self.moved(*OF_QUESTION)
 
     @property
-    def is_of_two_versions(self) -> bool:
+    def rests_on_another(self) -> bool:
         """Whether what the answers rest on is another, as far as can be seen."""
         return bool(self.versions) or abs(self.recost) > SAME
+
+    @property
+    def is_of_two_versions(self) -> bool:
+        """Whether another version, or cost model, is known to be behind one of them.
+
+        What moved under the same versions may be of a file that the question names.
+        """
+        return bool(self.versions) or (self.rests_on_another and not self.theirs.names_files)
 
     @property
     def versions(self) -> tuple[str, ...]:

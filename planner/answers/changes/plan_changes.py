@@ -92,7 +92,7 @@ def _under(pair: Pair) -> float | None:
 def _of_another_job(pair: Pair) -> Reason:
     """Plans that no job has in common."""
     words, cause = "the job is another, and so are its best plan and what that costs", "question"
-    if pair.is_of_two_versions:
+    if pair.rests_on_another:
         words += f"; what of it is of {pair.behind} cannot be told"
         cause = "unknown"
     return Reason(cause=cause, change=pair.share(pair.recosted, pair.least), words=words)
@@ -104,7 +104,8 @@ def _of_plan(pair: Pair, held: _Held) -> tuple[str, str]:
     if there is not None and there.value is not None and _better(there.value, pair.least):
         words = f"the plan of {theirs} is allowed in the question of {mine} and better"
         if pair.mine.is_proved:
-            return "unknown", f"{words}, but that of {mine} is proved"
+            changed = "; a file that it names may have changed" * pair.mine.names_files
+            return "unknown", f"{words}, but that of {mine} is proved{changed}"
         return "search", f"{words}: {_ended(pair, pair.mine)}, and did not come to it"
     return _of_questions(pair, held) if pair.is_asked_otherwise else _of_one(pair, there)
 
@@ -120,7 +121,7 @@ def _of_one(pair: Pair, there: Standing | None) -> tuple[str, str]:
         return _of_refused(pair, there)
     if _better(pair.recosted, pair.least):
         words = f"the plan of {pair.names[0]} is better here"
-        if pair.is_of_two_versions or pair.mine.is_proved:
+        if pair.rests_on_another or pair.mine.is_proved:
             return "unknown", f"{words}; whether it is allowed cannot be told"
         return "search", f"{words}: {_ended(pair, pair.mine)}, and did not come to it"
     if not _better(pair.least, pair.recosted):
@@ -130,10 +131,11 @@ def _of_one(pair: Pair, there: Standing | None) -> tuple[str, str]:
 
 def _of_refused(pair: Pair, there: Standing) -> tuple[str, str]:
     """Cause and words where a plan may not be had in its own question."""
-    words = f"the plan of {pair.names[0]} is refused by the"
-    if pair.is_of_two_versions:
-        return "space", f"{words} other version: {there.refusal}"
-    return "unknown", f"{words} same versions: {there.refusal}; {pair.behind}"
+    judge = "other version" if pair.is_of_two_versions else "same versions"
+    words = f"the plan of {pair.names[0]} is refused by the {judge}: {there.refusal}"
+    if pair.is_of_two_versions and not pair.theirs.names_files:
+        return "space", words
+    return "unknown", f"{words}; {pair.behind}"
 
 
 def _of_questions(pair: Pair, held: _Held) -> tuple[str, str]:
@@ -184,7 +186,7 @@ def _by_order(pair: Pair, there: Standing | None, mine_there: float) -> tuple[st
 
 def _of_either(pair: Pair) -> tuple[str, str]:
     """Cause and words where the plans cannot be held against both questions."""
-    if pair.is_of_two_versions:
+    if pair.rests_on_another:
         words = f"another plan is best, and what was asked is another, as may be {pair.behind}"
         return "unknown", f"{words}: which of them made it so cannot be told here"
     early = [one for one in (pair.theirs, pair.mine) if not one.is_proved]
@@ -209,10 +211,11 @@ def _of_versions(pair: Pair, where: str) -> tuple[str, str]:
     """
     theirs, mine = pair.names
     named = _is_named(pair)
-    if not pair.is_of_two_versions:
+    if not pair.rests_on_another:
         return _of_one_version(pair, where, named=named)
     if named:
-        words = "both versions know both plans; their order follows from the change of the costs"
+        know = "versions know" if pair.is_of_two_versions else "answers name"
+        words = f"both {know} both plans; their order follows from the change of the costs"
         return "cost", f"{words}{where}: {pair.behind}"
     better = f"the plan of {mine}, which {theirs} does not name, is the better one{where}"
     if not pair.theirs.is_proved:
@@ -229,10 +232,11 @@ def _of_one_version(pair: Pair, where: str, *, named: bool) -> tuple[str, str]:
     if not pair.theirs.is_proved:
         words = f"{_ended(pair, pair.theirs)}, and did not come to that of {mine}"
         return "search", f"{words}, which is allowed and better{where}"
-    if not named and (others := _other_meshes(pair, where)):
-        return "space", f"the best plan is none that the other answer names{others}"
+    meshes = "" if named else _other_meshes(pair, where)
+    if meshes and not pair.theirs.names_files:
+        return "space", f"the best plan is none that the other answer names{meshes}"
     words = f"{theirs} is proved, but the plan of {mine} is allowed and better{where}"
-    return "unknown", f"{words}, by the same versions: {pair.behind}"
+    return "unknown", f"{words}, by the same versions: {pair.behind}{meshes}"
 
 
 def _other_meshes(pair: Pair, where: str) -> str:

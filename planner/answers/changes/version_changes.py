@@ -222,25 +222,27 @@ def _without(empty: Answer, full: Answer, costed: EvaluateResult | None) -> Iter
     words, cause = f"{empty.name} has no plan: {said}", "space" if diagnosis else "search"
     if there := allowed_words(full, empty):
         words += f"; that of {full.name} is {there}"
-    if diagnosis and there and _is_of_versions(empty, full, there):
-        cause = "unknown" if "planner" in others(empty.versions, full.versions) else "cost"
-        words += f", by the versions of this installation: {behind(empty, full)}"
+    if diagnosis and there and _is_not_of_question(empty, full, there):
+        moved = others(empty.versions, full.versions)
+        judge = "versions of this installation" if moved else "same versions"
+        cause = "cost" if moved and "planner" not in moved else "unknown"
+        words += f", by the {judge}: {behind(empty, full)}"
     yield Reason(cause=cause, change=None, words=words)
 
 
-def _is_of_versions(empty: Answer, full: Answer, there: str) -> bool:
-    """Whether that one has no plan is of the versions, not of what was asked.
+def _is_not_of_question(empty: Answer, full: Answer, there: str) -> bool:
+    """Whether that one has no plan is of the versions or of a file, not of what was asked.
 
     Args:
         empty, full: The answers.
         there: Of `allowed_words`.
     """
-    if not others(empty.versions, full.versions):
+    of_one = not others(empty.versions, full.versions)
+    judged = empty if there == ALLOWED else full
+    if bool(judged.moved) == of_one:
         return False
-    if there == ALLOWED:
-        return bool(empty.moved)
-    own = standing(full, full)
-    return bool(full.moved and own is not None and own.refusal)
+    own = None if there == ALLOWED else standing(full, full)
+    return there == ALLOWED or bool(own is not None and own.refusal)
 
 
 def _parts(pair: Pair) -> dict[str, tuple[float, float]]:

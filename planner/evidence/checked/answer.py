@@ -10,6 +10,7 @@ from frozen_records import dataclass
 from planner.question.provenance import stamped
 
 INSIDE, OUTSIDE, DIVERGED = "inside", "outside", "diverged"
+MEMORY = "memory_per_chip_bytes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,11 @@ class Checked:
     def ratio(self) -> float:
         """Measured over predicted."""
         return self.measured / self.predicted
+
+    @property
+    def is_below(self) -> bool:
+        """Whether it is memory below its interval, of which the upper end alone was judged."""
+        return self.name == MEMORY and self.inside and self.measured < self.low
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready data."""

@@ -20,6 +20,7 @@ from planner.evidence.calibration.launches.measured import planned_run
 from planner.evidence.checked.answer import (
     DIVERGED,
     INSIDE,
+    MEMORY,
     OUTSIDE,
     Checked,
     CheckResult,
@@ -217,7 +218,7 @@ def _quantities(
     if memory_bytes is not None and least is not None and most is not None:
         found.append(
             Checked(
-                name="memory_per_chip_bytes",
+                name=MEMORY,
                 measured=memory_bytes,
                 predicted=predicted.memory_per_chip_bytes,
                 low=least,

@@ -83,8 +83,16 @@ def _front_of_csv(path: Path, content: bytes) -> dict[str, Any]:
     return {"front": front, "plan_job": None}  # each row has its own
 
 
-def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, Any] | None:
+def point_of(
+    data: Mapping[str, Any], path: Path, row: int | None, asked_by: str = "row"
+) -> dict[str, Any] | None:
     """The row of a front that is asked for; None of what is no front.
+
+    Args:
+        data: What the file holds.
+        path: The file.
+        row: That is asked for.
+        asked_by: What asks for it, for messages.
 
     Raises:
         InputError: A front without a row, or with one that it has not; a row of a single plan.
@@ -92,14 +100,15 @@ def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, 
     front, job = front_of(data)
     if not isinstance(front, list):
         if row is not None:
-            raise InputError(f"row: {path} is not a front of several plans; leave it out")
+            raise InputError(f"{asked_by}: {path} is not a front of several plans; leave it out")
         return None
     if not front:
         raise InputError(f"{path}: the front holds no plan")
     if row is None or not 1 <= row <= len(front):
         asked = "" if row is None else f"; {shown(row)} is not one of them"
         example = f", such as {path}:1" if row is None else ""
-        raise InputError(f"row: {path} holds plans 1 to {len(front)}, choose one{example}{asked}")
+        words = f"holds plans 1 to {len(front)}, choose one{example}{asked}"
+        raise InputError(f"{asked_by}: {path} {words}")
     point = front[row - 1]
     if not isinstance(point, dict):
         raise InputError(f"{path}: row {row}: {shown(point)} is not a plan as solve writes it")

@@ -87,6 +87,7 @@ def read_plan_file(
     flags: bool = False,
     row: int | None = None,
     content: bytes | None = None,
+    asked_by: str = "row",
 ) -> PlanRead:
     """The job and the plan in a file.
 
@@ -98,6 +99,7 @@ def read_plan_file(
         flags: Whether the changes are flags of the command line.
         row: Which plan of a front, from 1.
         content: What the file holds, where it was read before: a pipe is read once.
+        asked_by: What asks for the row, for messages.
 
     Raises:
         InputError: One line per mistake, with its path in the file.
@@ -107,7 +109,7 @@ def read_plan_file(
     check_given_version(data, Origin(file=str(path), content=text.content))
     if mistaken := with_command(data, "a plan", "plan", "front"):
         raise InputError(f"{path}: {mistaken}")
-    point = point_of(data, path, row)
+    point = point_of(data, path, row, asked_by)
     if point is None:
         return plan_in(data, path, str(path), changes, flags=flags, text=text.content)
     return plan_in(point, path, f"{path}: row {row}", changes, flags=flags, row=row)

@@ -98,16 +98,22 @@ def of_plan_file(fields: Mapping[str, Any]) -> tuple[Request, Origin] | None:
         InputError: The file is a plan that cannot be used.
     """
     text = fields.get("resume_from")
-    if not isinstance(text, str) or _is_text(text):
+    if not isinstance(text, str) or is_text_of_plan(text):
         return None
     path, row = file_and_row(text)
     if not _may_hold_a_job(path, row) or not _names_a_plan(path):
         return None
-    if "model" in fields and fields["model"] != read_plan_file(path, row=row).request.model:
+    if "model" in fields and fields["model"] != _read(path, row).request.model:
         return None
-    found = read_plan_file(path, fields, flags=True, row=row)
+    found = _read(path, row, fields)
     dropped = {name: None for name in OF_THE_WHOLE if name not in fields}
     return found.request.model_copy(update=dropped), found.origin
+
+
+def _read(path: Path, row: int | None, fields: Mapping[str, Any] | None = None) -> PlanRead:
+    """The plan file that runs; arguments and errors as of `read_plan_file`."""
+    flags = fields is not None
+    return read_plan_file(path, fields, flags=flags, row=row, asked_by="resume-from: row")
 
 
 def run_of(request: Request, resolved: Resolved) -> Plan:
@@ -142,7 +148,7 @@ def _check_rules(resolved: Resolved, plan: Plan, text: str) -> None:
         InputError: A line per rule.
     """
     found = broken(resolved.cost, PlanTable.from_plans([plan]), all_orders=True)
-    given = {*_given(text), "mesh"} if _is_text(text) else None
+    given = {*_given(text), "mesh"} if is_text_of_plan(text) else None
     lines = [
         f"resume-from: {line}"
         for rule, line in found
@@ -200,10 +206,10 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
             "resume-from: is empty; give a plan file, a launch or a mesh, e.g. tp=4,pp=2,dp=8"
         )
     path, row = file_and_row(text)
-    if _is_text(text):
+    if is_text_of_plan(text):
         return _with_split(_of_text(text, request, resolved), resolved, given="split" in text)
     if path.suffix.lower() in _PLANS and _names_a_plan(path):
-        return _of_same_weights(read_plan_file(path, row=row), request, resolved, text).plan
+        return _of_same_weights(_read(path, row), request, resolved, text).plan
     job = {"hardware": request.hardware, "model": request.model}
     return read_launch(_source(resolved, path, text), path, job).plan
 
@@ -233,14 +239,14 @@ def _source(resolved: Resolved, path: Path, text: str) -> str:
     return target.name if target.launches else readable[0].name
 
 
-def _is_text(text: str) -> bool:
+def is_text_of_plan(text: str) -> bool:
     """Whether a run is given by fields of its plan, not by a file."""
     return "=" in text and not Path(text).exists()
 
 
 def _assumed(text: str, plan: Plan) -> tuple[str, ...]:
     """Fields beside the mesh that decide the step time and that a text of a plan left out."""
-    if not _is_text(text):
+    if not is_text_of_plan(text):
         return ()
     given = _given(text)
     free = [name for name in _CHOSEN if says_something(plan, name) and name not in given]

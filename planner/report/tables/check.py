@@ -9,14 +9,14 @@ from rich.text import Text
 
 from planner.base.commands import path_typed
 from planner.base.units import show_bytes, show_percent, show_seconds
-from planner.evidence.checked.answer import DIVERGED, INSIDE, Checked, CheckResult
+from planner.evidence.checked.answer import DIVERGED, INSIDE, MEMORY, Checked, CheckResult
 from planner.evidence.training_logs.readers import READERS
 from planner.report.tables.tables import indented, section, table
 
 _NAMES = {
     "step_time_s": "step time",
     "tokens_per_s_per_chip": "tokens/s per chip",
-    "memory_per_chip_bytes": "memory per chip",
+    MEMORY: "memory per chip",
 }
 
 
@@ -51,7 +51,8 @@ def _verdict(result: CheckResult) -> str:
     listed = [one for one in result.quantities if one.name != "tokens_per_s_per_chip"]
     outside = [_NAMES[one.name] for one in listed if not one.inside]
     if result.status == INSIDE:
-        return f"{result.file} ({title}): inside of the interval"
+        below = "".join(f", {_NAMES[one.name]} not above it" for one in listed if one.is_below)
+        return f"{result.file} ({title}): inside of the interval{below}"
     return f"{result.file} ({title}): outside of the interval: {', '.join(outside)}"
 
 
@@ -77,7 +78,7 @@ def _quantities(result: CheckResult) -> RenderableType:
             _shown(one, one.predicted),
             f"{_shown(one, one.low)} to {_shown(one, one.high)}",
             f"{one.ratio:.3f}",
-            "inside" if one.inside else "outside",
+            "not above" if one.is_below else "inside" if one.inside else "outside",
         )
         for one in result.quantities
     ]
@@ -87,7 +88,7 @@ def _quantities(result: CheckResult) -> RenderableType:
 def _shown(one: Checked, value: float) -> str:
     if one.name == "step_time_s":
         return show_seconds(value)
-    return show_bytes(value) if one.name == "memory_per_chip_bytes" else f"{value:,.0f}"
+    return show_bytes(value) if one.name == MEMORY else f"{value:,.0f}"
 
 
 def _suspects(result: CheckResult) -> RenderableType:

@@ -77,6 +77,25 @@ def test_a_run_as_predicted_is_inside(resolved: Resolved) -> None:
     assert time.low < time.predicted < time.high
 
 
+@each(("share", "word", "headline"), [
+    (1.0, "inside", "inside of the interval"),
+    (0.5, "not above", "inside of the interval, memory per chip not above it"),
+    (2.0, "outside", "outside of the interval: memory per chip"),
+])  # fmt: skip
+def test_memory_below_its_interval_is_not_called_inside(
+    share: float, word: str, headline: str, resolved: Resolved, tmp_path: Path
+) -> None:
+    """Of a pipeline the ranks that print it may not hold the most: the upper end is judged."""
+    plan, file, log = replace(PLAN, dp=4, pp=2), tmp_path / "plan.yaml", tmp_path / "train.log"
+    file.write_text(plan_text(resolved, plan, []), encoding="utf-8")
+    own = predicted(resolved, plan)
+    log.write_text(log_text(float(own.step_time_s[0]), share * float(own.memory_bytes[0])))
+    first, *lines = planner("check", file, "--log", log).out.splitlines()
+    assert " ".join((first, lines[0])).startswith(f"{log} (Megatron-LM): {headline}")
+    (line,) = (one for one in lines if one.startswith("memory per chip "))
+    assert line.endswith(f"  {word}")
+
+
 def test_warm_up_is_left_out_and_said(resolved: Resolved) -> None:
     seconds = float(predicted(resolved).step_time_s[0])
     assert checked(resolved, log_text(seconds, slow=5)).passed
