@@ -28,7 +28,7 @@ from planner.studies.sweep.question.study import Study, study_of
 from planner.studies.sweep.reads import Reads
 from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.running.workers import GivenWorkers, LocalWorkers
-from planner.studies.sweep.store import FAILED, Solved, Store
+from planner.studies.sweep.store import FAILED, Solved, Store, json_text
 from strict_yaml import inputs
 
 
@@ -204,7 +204,9 @@ def _solved(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
     """One question; what goes wrong with it is its result."""
     started = time.process_time()
     try:
-        return _found(key, request_from(fields), session)
+        found = _found(key, request_from(fields), session)
+        json_text(found.answer)  # raises here, not where the results of all are kept
+        return found
     except (InputError, OverwriteError) as error:
         status, reason = "refused", str(error)
     except (KeyboardInterrupt, SystemExit, MemoryError):  # alone it may have room

@@ -94,11 +94,9 @@ Whole = Annotated[
     number_schema("count", _WHOLE),
 ]
 Some = Annotated[
-    int,
-    Field(ge=0, le=_LARGEST_COUNT),
-    _reads(parse_whole, "number", plain_whole),
+    int, Field(ge=0, le=_LARGEST_COUNT), _reads(parse_whole, "number", plain_whole),
     number_schema("count", {"type": "integer", "minimum": 0}),
-]
+]  # fmt: skip
 Count = Annotated[
     _Positive, _reads(parse_count, "number"), number_schema("count", POSITIVE, "4Mi", 3e6)
 ]
@@ -106,13 +104,16 @@ Bytes = Annotated[
     _Positive, _reads(parse_bytes, "memory"), number_schema("bytes", POSITIVE, "80GB", 72e9)
 ]
 BytesPerSecond = Annotated[
-    _Positive,
-    _reads(parse_bytes_per_s, "bandwidth"),
+    _Positive, _reads(parse_bytes_per_s, "bandwidth"),
     number_schema("bandwidth", POSITIVE, "200GB/s", 2e11),
-]
+]  # fmt: skip
 Watts = Annotated[
     _Positive, _reads(parse_watts, "power"), number_schema("watts", POSITIVE, "10MW", 1e7)
 ]
+Cap = Annotated[  # each chip says from where to where
+    float, Field(gt=0, allow_inf_nan=False), _reads(parse_watts, "power"),
+    number_schema("watts", POSITIVE, "10MW", 1e7),
+]  # fmt: skip
 SquareMillimetres = Annotated[
     _Positive, _reads(parse_mm2, "area"), number_schema("area", POSITIVE, "5000mm2", 6.7e6)
 ]

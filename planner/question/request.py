@@ -41,6 +41,7 @@ from planner.question.fields import (
     Amount,
     Bytes,
     BytesPerSecond,
+    Cap,
     ChipNumbers,
     Clocks,
     Count,
@@ -291,7 +292,7 @@ class Request(BaseModel):
     max_memory: Bytes | None = _field("max_memory")
     memory_margin: Margin | None = _field("memory_margin")
     max_oom_risk: Share | None = _field("max_oom_risk")
-    power_cap: Watts | None = _field("power_cap")
+    power_cap: Cap | None = _field("power_cap")
     cooling: Annotated[str, choice(words_of("cooling"))] | None = _field("cooling")
     pue: Pue | None = _field("pue")
     max_power: Watts | None = _field("max_power")

@@ -124,17 +124,41 @@ def test_failures_that_leave_no_time_are_an_answer(plan: Path) -> None:
     assert outcome.code == 0
     assert "hardly ever ends" in outcome.out
     assert "Warning: goodput is below 50 % on any number of chips." in outcome.out
-    long = planner("evaluate", plan, "--mtbf", "1h", "--restart", "10d").out
+    long = planner("evaluate", plan, "--mtbf", "1h", "--restart", "2d").out
     assert re.search(r"\nrun +\S+e\+\d+ days ", long)  # not a hundred digits
     said = long.partition("\nrun ")[2].partition("\n\n")[0]  # paths of files may be longer
     assert max(map(len, said.split())) < 60
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("mtbf", ["1.02s", "1.1s", "1.5s", "9s"])
+def test_a_run_that_is_nearly_endless_has_no_days_and_no_price(plan: Path, mtbf: str) -> None:
+    flags = ("--mtbf", mtbf, "--price-per-chip-hour", "2")
+    run = run_of(plan, *flags)
+    assert run["days"] is run["days_high"] is run["energy_mwh"] is run["cost"] is None
+    assert (run["goodput"]["share"], run["goodput"]["failures"]) == (0.0, None)
+    shown = planner("evaluate", plan, *flags, "--show", "run")
+    assert (shown.code, shown.err) == (0, "")
+    assert "hardly ever ends" in shown.out
+    assert not re.search(r"\b(inf|nan)\b", shown.out, re.IGNORECASE)
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("asked", [("--deadline", "100d"), ("--objective", "days")])
-def test_where_no_run_ends_that_is_the_reason(asked: tuple[str, ...]) -> None:
-    outcome = planner("solve", *JOB, *RUN, "--chip-hours-per-failure", "1e-9", *asked)
+@pytest.mark.parametrize("rate", [("--chip-hours-per-failure", "1e-9"), ("--mtbf", "1s")])
+def test_where_no_run_ends_that_is_the_reason(rate: tuple[str], asked: tuple[str]) -> None:
+    outcome = planner("solve", *JOB, *RUN, *rate, *asked)
     assert outcome.code == 3, outcome.err
-    assert "the run: none ever ends on" in outcome.out
+    assert "the run: none ever ends on 64 chips" in outcome.out
+
+
+@pytest.mark.parametrize("objective", ["days", "run-energy"])
+def test_the_chips_that_are_asked_for_are_named_where_no_run_ends(objective: str) -> None:
+    """Bounds alone prove it: nothing is costed that could be seen not to end."""
+    job = ("--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", "32", "--no-clocks")
+    outcome = planner("solve", *job, *RUN, "--mtbf", "1s", "--objective", objective)
+    assert outcome.code == 3, outcome.err
+    assert "the run: none ever ends on 32 chips" in outcome.out
 
 
 def test_one_line_on_the_screen_and_the_rest_on_request(plan: Path) -> None:

@@ -116,6 +116,8 @@ def test_no_clocks_means_the_clock_of_the_cap() -> None:
         ("--pue high", "must be a number"),
         ("--power-cap 200W", "350 W to 700 W"),
         ("--power-cap 1kW", "nearest: 700 W"),
+        ("--power-cap 1e-31", "350 W to 700 W"),
+        ("--power-cap 1e31", "nearest: 700 W"),
         ("--cooling water", "not one of air, liquid"),
         ("--hardware tpu-v5p --power-cap 200W", "cannot be set"),
         ("--hardware tpu-v5p --cooling liquid", "leave it out"),

@@ -104,12 +104,21 @@ def _instead(resolved: Resolved, space: UniformSpace, proof: Found) -> UniformSp
     """
     if proof.status is not Status.INFEASIBLE or space.chips != resolved.counts:
         return None
-    if proof.misses.endless:
+    if _none_ends(space, proof):
         return None
     runs_some = not refused_jobs(space.model, space.chips[-1], space.options)
     if runs_some and (fewer := _most_with_plan(resolved, space)) is not None:
         return space.on(fewer)
     return launched_by_none(resolved, space)
+
+
+def _none_ends(space: UniformSpace, proof: Found) -> bool:
+    """Whether plans are within all limits, of which no whole run ends."""
+    if proof.misses.endless or space.model.run is None:
+        return proof.misses.endless
+    with suppress(OutOfTime):
+        return first_possible(replace(space, columns=BOTH), space.chips[::-1]) is not None
+    return False
 
 
 def launched_by_none(resolved: Resolved, space: UniformSpace) -> UniformSpace | None:

@@ -33,7 +33,13 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
-from planner.cost.goodput.segments import Checkpointing, Interruptions, Shares, best_work_s
+from planner.cost.goodput.segments import (
+    Checkpointing,
+    Interruptions,
+    Shares,
+    best_work_s,
+    does_end,
+)
 
 _AROUND = np.geomspace(0.05, 20.0, 61)
 _CLOSER = np.geomspace(0.9, 1.1, 21)
@@ -200,7 +206,7 @@ def shares_of(
         away = restarts * _away(near, down) + reloads * _away(down.down_s, down)
         parts = [copies * work_s / spent, copies * stall / spent, away / spent]
         rate = (restarts + reloads) / spent
-    ends = np.isfinite(spent)
+    ends = does_end(copies * work_s, spent)
     work, stalls, idle = (np.where(ends, part, 0.0) for part in parts)
     idle = np.where(ends, idle, 1.0)
     failures = np.where(ends, rate, 1.0 / np.asarray(down.mtbf_s))

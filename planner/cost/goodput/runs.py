@@ -392,7 +392,7 @@ def least_run_costs(
             of_m = least / known.mtbf_s
             times = np.exp(saved.write_s / known.mtbf_s) * np.expm1(of_m) / of_m
         time_s = steps * step * np.where(np.isnan(rise), 1.0, rise)
-        times = np.where(np.isfinite(times), times, 1.0)
+        times = np.where(np.isfinite(times) & np.isfinite(time_s), times, 1.0)
     time_s = time_s * _ROUNDED_DOWN
     with np.errstate(over="ignore"):
         joules = steps * times * kernels * _ROUNDED_DOWN + kept.standing_w * time_s

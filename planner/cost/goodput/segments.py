@@ -31,7 +31,8 @@ from __future__ import annotations
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray
+from planner.base.arrays import BoolArray, FloatArray
+from planner.base.numerals import LEAST
 
 _ITERATIONS = 12
 """Of Newton: 1e-12 of the root for any stall, from its start."""
@@ -159,7 +160,7 @@ def wall_time_s(
 ) -> FloatArray:
     """(n,) expected seconds from one whole checkpoint to the next, `work_s` of work apart.
 
-    Infinite where float64 holds no such number: a cycle that hardly ever ends.
+    Infinite where a cycle hardly ever ends: less than `LEAST` of its time is work.
     """
     mtbf = np.asarray(down.mtbf_s, dtype=np.float64)
     cycle = np.add(work_s, saved.stall_s)
@@ -169,7 +170,13 @@ def wall_time_s(
         else:
             factor = (mtbf + down.down_s) * np.exp(np.asarray(saved.write_s) / mtbf)
         spent = factor * np.expm1(cycle / mtbf)
+    spent = np.where(does_end(work_s, spent), spent, np.inf)
     return np.where(np.isfinite(mtbf), spent, cycle)
+
+
+def does_end(work_s: FloatArray | float, spent_s: FloatArray) -> BoolArray:
+    """(n,) whether so much work is ever done in seconds that may be infinite, or no number."""
+    return np.asarray(spent_s * LEAST <= work_s)
 
 
 def shares(work_s: FloatArray | float, down: Interruptions, saved: Checkpointing) -> Shares:

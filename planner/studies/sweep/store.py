@@ -222,7 +222,7 @@ class Store:
     def add(self, results: Sequence[Solved]) -> int:
         """Writes results; those that are there already stay. Returns how many were new."""
         rows = [
-            (one.key, one.version, one.status, _text(one.answer), one.cpu_s, _text(one.run))
+            (one.key, one.version, one.status, json_text(one.answer), one.cpu_s, json_text(one.run))
             for one in results
         ]
         with self.writing() as database:
@@ -360,7 +360,7 @@ class Store:
 
 
 def _add_points(database: sqlite3.Connection, rows: Iterable[NewPoint]) -> None:
-    points = [(at, key, _text(axes), family, asked) for at, axes, key, family, asked in rows]
+    points = [(at, key, json_text(axes), family, asked) for at, axes, key, family, asked in rows]
     database.executemany(
         "INSERT INTO job VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
         "family = excluded.family, first = excluded.first, asked = excluded.asked",
@@ -383,5 +383,10 @@ def _notes_in(run: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     return notes.items()
 
 
-def _text(value: Mapping[str, Any]) -> str:
+def json_text(value: Mapping[str, Any]) -> str:
+    """What a store holds of a document.
+
+    Raises:
+        ValueError: It holds NaN or infinity.
+    """
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
