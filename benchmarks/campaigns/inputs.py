@@ -36,10 +36,10 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.plan, self.launched, self.new, self.out, self.topology = (
-            path / name
-            for name in ("plan.yaml", "launched.yaml", "new.json", "out.yaml", "topology.txt")
+        self.plan, self.launched, self.new, self.out = (
+            path / name for name in ("plan.yaml", "launched.yaml", "new.json", "out.yaml")
         )
+        self.topology = path / "topology.txt"
         self.topology.write_bytes(samples.TOPOLOGY)
         self.launched.write_bytes(samples.PLAN)
         self.plan.write_bytes((FORMATS / "plan-1.yaml").read_bytes())
@@ -60,7 +60,7 @@ class Folder:
             file.write_bytes(reader.beside[1])
         if reading is not None:
             return read(reading, file)
-        written = {f"OUT{end}": self.out.with_suffix(end) for end in (".xml", ".html")}
+        written = {f"OUT{end}": self.out.with_suffix(end) for end in (".xml", ".html", ".csv")}
         words = filled(
             reader.command, FILE=file, PLAN=self.plan, NEW=self.new, OUT=self.out,
             TOPOLOGY=self.topology, LAUNCHED=self.launched, **written,

@@ -4,6 +4,7 @@ Seeds are fixed, and others than those of the tables.
 """
 
 import contextlib
+import inspect
 import io
 import os
 import random
@@ -96,8 +97,9 @@ def _modules(seen: set[str]) -> Iterator[None]:
     root = str(campaigns("files_read").ROOT) + os.sep
 
     def called(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>":
-            seen.add(frame.f_code.co_filename.removeprefix(root))
+        code = frame.f_code
+        if event == "call" and code.co_flags & inspect.CO_NEWLOCALS and code.co_name != "<module>":
+            seen.add(code.co_filename.removeprefix(root))
 
     sys.setprofile(called)
     try:

@@ -216,7 +216,7 @@ def test_nothing_that_files_hold_is_in_a_report(tmp_path: Path, text: str) -> No
 def test_what_is_done_is_said_on_request_alone() -> None:
     """On standard error, as text or as one object per line, wherever the option stands."""
     first, second, third = (  # each is asked for the first time: answers are remembered here
-        (*FITS, "--batch-tokens", f"{size}Ki") for size in (512, 1024, 2048)
+        (*FITS, "--batch-tokens", f"{size}Ki") for size in (768, 1536, 3072)
     )
     for command in ((*first, "--log-level", "debug"), ("--log-level=DEBUG", *second)):
         outcome = planner(*command)

@@ -44,7 +44,7 @@ def test_a_limit_that_the_plan_breaks(
     assert "is allowed" not in words
 
 
-@each(("versions", "cause"), [({}, "space"), ({"constants": "x"}, "cost"),
+@each(("versions", "cause"), [({}, "unknown"), ({"constants": "x"}, "cost"),
                               ({"planner": "0.0.9"}, "unknown")])  # fmt: skip
 def test_versions_under_which_no_plan_was_allowed(
     versions: dict[str, str], cause: str, full: Any, tmp_path: Path

@@ -373,7 +373,7 @@ def test_over_machines_the_fewest_days_equal_those_of_each_machine_alone() -> No
         ({"on_failure": "shrink"}, "on_failure: shrink is worked out for one plan"),
         ({"deadline": "60d@100%"}, "a chance of '100%' is none"),
         ({"deadline": "60d@maybe"}, "'maybe' is not a chance; write 60d@90%"),
-        ({"deadline": 0}, "above 0"),
+        ({"deadline": 0}, "1e-30"),
         ({"max_run_energy": "3 bananas"}, "unknown unit 'bananas'"),
         ({"budget": "nan"}, "budget"),
         ({"layout": "uneven", "chips_at_most": None, "chips": 8}, "days is not minimized with"),
