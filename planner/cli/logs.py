@@ -41,6 +41,9 @@ def logged(level: str | None, *, as_json: bool) -> Callable[[], None]:
     ours.addHandler(handler)
     ours.setLevel((level or "info").upper())
     ours.propagate = False
+    for name, one in logging.root.manager.loggerDict.items():
+        if name.startswith("planner.") and isinstance(one, logging.Logger):
+            one.disabled = False  # a library that sets up its own logging disables all others
 
     def end() -> None:
         ours.removeHandler(handler)

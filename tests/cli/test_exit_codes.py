@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import json
+import logging.config
 import os
 import re
 import subprocess
@@ -231,6 +232,13 @@ def test_what_is_done_is_said_on_request_alone() -> None:
     assert all(re.fullmatch(r"[\d-]{10}T[\d:]{8}\.\d{3}Z", one["time"]) for one in said)
     assert planner(*FITS).err == "", "what was asked once is not said for ever"
     assert planner(*FITS, "--log-level", "error").err == ""
+
+
+def test_a_library_that_sets_up_logging_silences_nothing() -> None:
+    planner(*FITS, "--batch-tokens", "640Ki", "--log-level", "debug")
+    logging.config.dictConfig({"version": 1})
+    said = planner(*FITS, "--batch-tokens", "1280Ki", "--log-level", "debug").err
+    assert {"start", "solved"} <= {line.split()[3] for line in said.splitlines()}
 
 
 def as_objects(text: str) -> list[dict[str, Any]]:

@@ -165,7 +165,7 @@ def _per_stage(steps: StepOperations, limit_s: float, until: float) -> Levels:
     graph = steps.graph.grouped(_stages(steps))
     nodes = max(_WORK // len(steps.stage), 1)
     found = solve_whole(graph, limit_s, nodes=nodes, deadline=until)
-    if found is None:  # none in so many nodes, or in time: the highest clocks
+    if found is None or found.end > limit_s * (1 + 1e-8):  # none in so many nodes, or in time
         return evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp)))
     return found
 
