@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hardware_db.errors import HardwareError, nearest
-from strict_yaml import inputs
+from strict_yaml import contents, inputs
 from strict_yaml.errors import YamlError
 from strict_yaml.limits import largest
 from strict_yaml.text import YamlText
@@ -60,10 +60,10 @@ def read_file(path: Path) -> tuple[dict[str, Any], YamlText]:
         with path.open("rb") as stream:
             content = stream.read(largest(MAX_BYTES) + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        inputs.holds(path, None)
+        contents.holds(path, None)
         reason = getattr(error, "strerror", None) or str(error)
         raise HardwareError(f"{path}: cannot be read ({reason})") from error
-    inputs.holds(path, content)
+    contents.holds(path, content)
     return parse(content, str(path)), YamlText(str(path), content)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from models_db.errors import ModelError, mistakes_message
-from strict_yaml import inputs
+from strict_yaml import contents, inputs
 from strict_yaml.errors import YamlError
 from strict_yaml.limits import largest
 from strict_yaml.text import YamlText
@@ -32,10 +32,10 @@ def read_bytes(path: Path, usual: int) -> bytes:
         with path.open("rb") as file:
             content = file.read(largest(usual) + 1)
     except (OSError, ValueError) as error:
-        inputs.holds(path, None)
+        contents.holds(path, None)
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None
-    inputs.holds(path, content)
+    contents.holds(path, content)
     return content
 
 

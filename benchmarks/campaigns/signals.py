@@ -107,9 +107,8 @@ def _wrong_after(
     also while it imports the first module.
     """
     early = number == signal.SIGINT and code in (-number, 1) and not _BEGUN.search(said)
-    ends = (*_DONE, -number)
-    if number != signal.SIGKILL:
-        ends += (128 + number, ExitCode.UNFINISHED)
+    caught = () if number == signal.SIGKILL else (128 + number, ExitCode.UNFINISHED)
+    ends = {*_DONE, -number, *caught}
     if not early and (code not in ends or "Traceback" in said):
         return f"exit code {code}, {said[-300:]!r}"
     killed = number == signal.SIGKILL  # nothing can put in order what it leaves

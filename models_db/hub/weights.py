@@ -20,7 +20,7 @@ from models_db.errors import ModelError
 from models_db.hub.jsonfile import MAX_BYTES, parse_json
 from models_db.loading import is_file
 from models_db.reading import read_bytes
-from strict_yaml import inputs
+from strict_yaml import contents, inputs
 
 INDEX = "model.safetensors.index.json"
 MOST_HEADER_BYTES = 100_000_000
@@ -183,10 +183,10 @@ def header_bytes(path: Path) -> bytes:
                 )
             content = file.read(length)
     except (OSError, ValueError) as error:
-        inputs.holds(path, None)
+        contents.holds(path, None)
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None
-    inputs.holds(path, first + content, whole=False)
+    contents.holds(path, first + content, whole=False)
     if len(content) < length:
         raise ModelError(f"{path}: cut off: {len(content):,} of the {length:,} bytes of its header")
     return content

@@ -20,11 +20,10 @@ from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
 from planner.question.asked.typed import EvaluateFields, SolveFields
 from planner.question.chips_of_plan import check_request_chips
+from planner.question.kinds.contradictions import check_question
 from planner.question.kinds.kind import Kind, kind_of
-from planner.question.kinds.objectives import check_objective
 from planner.question.kinds.operation_clocks import check_clocks
-from planner.question.kinds.pools import check_pools
-from planner.question.kinds.uneven import check_layers, check_uneven
+from planner.question.kinds.uneven import check_layers
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.results.result import EvaluateResult, SolveResult
@@ -211,10 +210,7 @@ def solved(
     Arguments and errors as of `solve_request`.
     """
     started = time.perf_counter()
-    check_objective(request, origin)
-    check_uneven(request, origin)
-    check_pools(request, origin)
-    check_clocks(request, origin)
+    check_question(request, origin)
     kind = kind_of(request)
     if kind is Kind.POOLS:
         from planner.answers.spaces.pools import solve_pools  # noqa: PLC0415  (start-up)

@@ -29,7 +29,7 @@ from planner.studies.sweep.reads import Reads
 from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.running.workers import GivenWorkers, LocalWorkers
 from planner.studies.sweep.store import FAILED, Solved, Store, json_text
-from strict_yaml import inputs
+from strict_yaml import contents
 
 
 def sweep(
@@ -158,7 +158,7 @@ class Answers:
         elif known is not None and known.status not in FAILED:
             self.read += 1
             return known.answer
-        with inputs.noting() as notes:
+        with contents.noting() as notes:
             found = _found(key, request, _session())
         self._store.add([self._reads.kept(found._replace(read=(*notes.items(),)))])
         return found.answer
@@ -195,7 +195,7 @@ def _session() -> Session:
 
 def _noted(key: str, fields: Mapping[str, Any], session: Session) -> Solved:
     """One question, with what was read for it."""
-    with inputs.noting() as notes:
+    with contents.noting() as notes:
         found = _solved(key, fields, session)
     return found._replace(read=(*notes.items(),))
 

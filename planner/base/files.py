@@ -26,7 +26,7 @@ from planner.base.replacement import (
     rename,
     rights_of,
 )
-from strict_yaml import inputs
+from strict_yaml import contents
 from strict_yaml.errors import YamlError
 from strict_yaml.limits import larger_than, largest
 from strict_yaml.text import YamlText
@@ -273,11 +273,11 @@ def read_bytes(path: Path, usual: int = LARGEST_FILE_BYTES) -> bytes:
             too_large = os.fstat(file.fileno()).st_size > limit
             content = b"" if too_large else file.read(limit + 1)
     except BAD_PATHS as error:
-        inputs.holds(path, None)
+        contents.holds(path, None)
         raise InputError(
             f"{name}: cannot be read ({reason_of(error)}){similar_file(path)}"
         ) from error
-    inputs.holds(path, content, whole=not too_large)
+    contents.holds(path, content, whole=not too_large)
     if too_large or len(content) > limit:
         raise InputError(f"{name}: {larger_than(limit)}")
     log(__name__, DEBUG, "read", file=path, bytes=len(content))

@@ -96,8 +96,8 @@ def new_file(path: str, like: Rights | None) -> Iterator[IO[bytes]]:
 
     Args:
         path: Of the file, which must not be there.
-        like: Those that it gets, as far as the process may give them, before anything is in it;
-            None: it is as new ones are.
+        like: Rights that it gets before anything is in it, as far as the process may give them;
+            None: those of new files.
     """
     private = _NEW_FILE_MODE if like is None else stat.S_IRUSR | stat.S_IWUSR
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, private)

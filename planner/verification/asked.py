@@ -23,11 +23,8 @@ from planner.frameworks.rules import Demand, demands_of
 from planner.frameworks.targets import Target
 from planner.plan import ORDERS, PlanTable
 from planner.plan.choices import fixed_values
+from planner.question.kinds.contradictions import check_question
 from planner.question.kinds.kind import OF_MACHINES
-from planner.question.kinds.objectives import check_objective
-from planner.question.kinds.operation_clocks import check_clocks
-from planner.question.kinds.pools import check_pools
-from planner.question.kinds.uneven import check_uneven
 from planner.question.records import special_files
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
@@ -124,8 +121,7 @@ def request_in(question: dict[str, Any]) -> Request:
     if special := special_files(question):
         raise Fault(f"question: {one_line(special[0])} is no regular file")
     request = request_from(question)
-    for contradicts in (check_objective, check_uneven, check_pools, check_clocks):
-        contradicts(request, ARGUMENTS)
+    check_question(request, ARGUMENTS)
     return request
 
 

@@ -63,7 +63,7 @@ def allowed_words(full: Answer, empty: Answer) -> str:
     """
     try:
         request, read = empty.searched(), full.read_best()
-        if kind_of(request) in (Kind.POOLS, Kind.MACHINES) or read is None:
+        if read is None:
             return ""
         own = resolve(read.request, read.origin, read.plan.chips)
         there = resolve(request)

@@ -40,7 +40,7 @@ from planner.question.launch.model import chosen_model
 from planner.question.launch.shape import ShapeModels, noted_of
 from planner.question.records import model_named
 from planner.question.request import Request, request_from
-from strict_yaml import inputs
+from strict_yaml import contents
 from strict_yaml.limits import larger_than, largest
 
 _LARGEST_BYTES = 2**20
@@ -277,7 +277,7 @@ def file_beside(path: Path, named: str) -> Path | None:
             continue
         if is_file(place):
             return place
-        inputs.holds(place, None)  # with it the launch would say something else
+        contents.holds(place, None)  # with it the launch would say something else
     return None
 
 

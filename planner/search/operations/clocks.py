@@ -45,6 +45,8 @@ _SLOWER = (1.0, 1.01, 1.02, 1.05, 1.1)
 """Limits on the time of the front, relative to the plan's."""
 _FEW = 150
 """Operations up to which a mixed-integer program looks for whole clocks too."""
+_ROUNDED = 1 + 1e-8
+"""How far beyond a limit levels may end: rounding of the program that chose them."""
 _GAP = 1e-3
 """Relative, to which that program is solved, or as well as its first node can."""
 _WORK = 20_000
@@ -165,7 +167,7 @@ def _per_stage(steps: StepOperations, limit_s: float, until: float) -> Levels:
     graph = steps.graph.grouped(_stages(steps))
     nodes = max(_WORK // len(steps.stage), 1)
     found = solve_whole(graph, limit_s, nodes=nodes, deadline=until)
-    if found is None or found.end > limit_s * (1 + 1e-8):  # none in so many nodes, or in time
+    if found is None or found.end > limit_s * _ROUNDED:  # none in so many nodes, or in time
         return evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp)))
     return found
 
@@ -223,8 +225,9 @@ def _whole(known: _Known, switching_s: float, limit_s: float, base: Levels) -> L
     if len(steps.stage) > _FEW:
         return best
     first = solve_whole(graph, limit_s, nodes=1, gap=_GAP, deadline=known.until)
-    late = first is None or first.end > limit_s * (1 + 1e-8)
-    return best if first is None or late or best.cost < first.cost else first
+    if first is None or first.end > limit_s * _ROUNDED or best.cost < first.cost:
+        return best
+    return first
 
 
 def _choice(

@@ -2,7 +2,7 @@
 
 A question is asked with files as they are when its key is made. A worker reads them later, perhaps
 on another host, and some lead to others. So a result comes with notes of all files that were read
-for it (`strict_yaml.inputs`); those that its key does not count are kept with it.
+for it (`strict_yaml.contents`); those that its key does not count are kept with it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from planner.base.errors import UnfinishedError
 from planner.base.messages import one_line
 from planner.studies.sweep.store import READ, Solved
-from strict_yaml import inputs
+from strict_yaml import contents
 
 _SAID = "read other contents than the run began with, and what it found is not kept"
 
@@ -38,7 +38,7 @@ class Reads:
             return self._of_keys[name]
         part = name, note.rpartition(":")[0]
         if part not in self._beside:
-            self._beside[part] = inputs.note_of(name, note)
+            self._beside[part] = contents.note_of(name, note)
         return self._beside[part]
 
     def parted(self, results: Sequence[Solved]) -> tuple[list[Solved], str]:

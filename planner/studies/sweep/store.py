@@ -24,7 +24,7 @@ from planner.base.messages import one_line
 from planner.studies.sweep.opening import no_store, opened
 from planner.studies.sweep.places import locked_by
 from planner.studies.sweep.rows import Row, object_in, row_of
-from strict_yaml import inputs
+from strict_yaml import contents
 
 _CHUNK = 1000
 _SHOWN = """
@@ -49,7 +49,7 @@ class Solved(NamedTuple):
         answer: It, JSON-ready.
         cpu_s: CPU seconds that it took.
         run: Counts, times and the machine: what is of the run, not of the answer.
-        read: What was read for it: files with their notes (`strict_yaml.inputs`).
+        read: What was read for it: files with their notes (`strict_yaml.contents`).
     """
 
     key: str
@@ -378,7 +378,7 @@ def _notes_in(run: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         TypeError: It is not as it was written.
     """
     notes = run.get(READ, {})
-    if not isinstance(notes, dict) or not all(map(inputs.is_note, notes.values())):
+    if not isinstance(notes, dict) or not all(map(contents.is_note, notes.values())):
         raise TypeError("no notes by files")
     return notes.items()
 

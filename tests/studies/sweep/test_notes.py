@@ -21,7 +21,7 @@ from planner.studies.sweep.question.study import study_of
 from planner.studies.sweep.reads import Reads
 from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.store import Store
-from strict_yaml import inputs
+from strict_yaml import contents
 from studies.sweep.stand_in import Here, Questions, known
 
 ANY = "0" * 64
@@ -92,19 +92,19 @@ def test_what_is_no_file_has_changed(use: Callable[[], int], found: tuple[int, i
     f"-1:{ANY}", f"{'9' * 5000}:{ANY}", f"\u0661:{ANY}", "5:",
 ])  # fmt: skip
 def test_no_such_note_is_written(value: object) -> None:
-    assert not inputs.is_note(value)
+    assert not contents.is_note(value)
 
 
 @each("name", ["/dev/zero", "pipe", ".", "missing", "\ud800", "a\0b", ""])
 def test_what_is_no_file_is_not_opened(name: str) -> None:
     """A pipe waits for who writes, a device has no end."""
     for like in ("", ANY, f"{10**12}:{ANY}", f"{10**18 - 1}:{ANY}", f"5:{ANY}", f"0:{ANY}"):
-        assert inputs.note_of(name, like) == ""
+        assert contents.note_of(name, like) == ""
 
 
 def test_no_more_is_read_than_readers_take(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert max(LARGEST_FILE_BYTES, MOST_HEADER_BYTES + 8) < inputs.MOST_BYTES
-    monkeypatch.setattr(inputs, "MOST_BYTES", 10)
+    assert max(LARGEST_FILE_BYTES, MOST_HEADER_BYTES + 8) < contents.MOST_BYTES
+    monkeypatch.setattr(contents, "MOST_BYTES", 10)
     (here / "small").write_bytes(b"a" * 10)
     (here / "large").write_bytes(b"a" * 11)
     for name, like, length in (
@@ -112,9 +112,9 @@ def test_no_more_is_read_than_readers_take(here: Path, monkeypatch: pytest.Monke
         ("large", f"0:{ANY}", 0),
     ):  # fmt: skip
         digest = hashlib.sha256(b"a" * length).hexdigest()
-        assert inputs.note_of(name, like) == (f"{length}:{digest}" if like else digest)
+        assert contents.note_of(name, like) == (f"{length}:{digest}" if like else digest)
     for name, like in (("small", f"11:{ANY}"), ("large", ""), ("large", f"11:{ANY}")):
-        assert inputs.note_of(name, like) == ""
+        assert contents.note_of(name, like) == ""
 
 
 def test_another_part_of_a_file_is_asked_for_apart(here: Path) -> None:
@@ -122,12 +122,14 @@ def test_another_part_of_a_file_is_asked_for_apart(here: Path) -> None:
     (here / "a").write_bytes(b"abcdef")
     reads = Reads({})
     assert reads.changed([("a", f"3:{ANY}")]) == "a"
-    assert not reads.changed([("a", inputs.note_of("a")), ("a", inputs.note_of("a", f"3:{ANY}"))])
+    assert not reads.changed(
+        [("a", contents.note_of("a")), ("a", contents.note_of("a", f"3:{ANY}"))]
+    )
 
 
 def test_notes_that_were_written_are_read(here: Path) -> None:
     (here / "a").write_bytes(b"abc")
-    for note in ("", inputs.note_of("a"), inputs.note_of("a", f"2:{ANY}")):
+    for note in ("", contents.note_of("a"), contents.note_of("a", f"2:{ANY}")):
         ran()
         note_instead({"a" if note else "missing": note})
         assert ran() == 0

@@ -23,7 +23,7 @@ from planner.studies.sweep.question.study import Study, study_of
 from planner.studies.sweep.reads import Reads
 from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.store import FAILED, Counts, Solved, Store
-from strict_yaml import inputs
+from strict_yaml import contents
 from studies.sweep.stand_in import Here, Questions
 
 ROOT = Path(__file__).parents[3]
@@ -277,9 +277,9 @@ def test_two_files_whose_paths_differ_by_a_link_alone(here: Path) -> None:
 
 def test_names_of_files_are_those_of_other_hosts_too(here: Path) -> None:
     """Whatever way the current folder is named, and whatever steps lead nowhere."""
-    with inputs.noting() as notes:
+    with contents.noting() as notes:
         for path in (Path("a"), "./a", here / "a", f"{here}//.//a", "b/../a", f"{here}/b/../a"):
-            inputs.holds(path, b"a")
+            contents.holds(path, b"a")
     assert {*notes} == {"a", "b/../a"}
 
 
@@ -295,7 +295,7 @@ def test_a_session_follows_files(here: Path) -> None:
 
 
 def test_notes_tell_what_was_read(here: Path) -> None:
-    with inputs.noting() as notes:
+    with contents.noting() as notes:
         planner.solve(**{**SMALL, "hardware": "like.yaml"}, clocks=False)
     assert {*notes} == {"like.yaml", "cluster.yaml"}
     assert not Reads({}).changed(notes.items())
@@ -309,12 +309,12 @@ def test_notes_tell_what_was_read(here: Path) -> None:
 def test_the_beginning_of_a_file_and_one_that_is_read_twice(here: Path) -> None:
     path = here / "a"
     path.write_bytes(b"abcdef")
-    with inputs.noting() as notes:
-        inputs.holds(path, b"abc", whole=False)
-    assert inputs.note_of("a", notes["a"]) == notes["a"] != inputs.note_of("a")
-    with inputs.noting() as notes:
-        inputs.holds(path, b"abc")
-        inputs.holds(path, b"abd")
-    assert inputs.note_of("a", notes["a"]) != notes["a"]
-    assert inputs.note_of("b") == ""
-    assert inputs.note_of("a\0") == ""
+    with contents.noting() as notes:
+        contents.holds(path, b"abc", whole=False)
+    assert contents.note_of("a", notes["a"]) == notes["a"] != contents.note_of("a")
+    with contents.noting() as notes:
+        contents.holds(path, b"abc")
+        contents.holds(path, b"abd")
+    assert contents.note_of("a", notes["a"]) != notes["a"]
+    assert contents.note_of("b") == ""
+    assert contents.note_of("a\0") == ""

@@ -35,7 +35,7 @@ from planner.question.asked import ASKED
 from planner.question.records import record_mistakes
 from planner.question.request import Request
 from planner.studies.sweep.question.study import Study
-from strict_yaml import inputs
+from strict_yaml import contents
 
 _FORM = 1  # of keys
 _LENGTH = 12
@@ -55,7 +55,7 @@ class Keys:
     """Digests of questions; each record and file is read once.
 
     Attributes:
-        files: The files that were read, with notes of what they held (`strict_yaml.inputs`).
+        files: The files that were read, with notes of what they held (`strict_yaml.contents`).
     """
 
     def __init__(self) -> None:
@@ -115,7 +115,7 @@ class Keys:
     def _digest(self, kind: str, name: str) -> str:
         """The digest of a record of a kind; without a kind of a file."""
         if (kind, name) not in self._contents:
-            with inputs.noting() as notes:
+            with contents.noting() as notes:
                 self._contents[kind, name] = (
                     digest_of({"record": _record_of(kind, name)})
                     if kind
