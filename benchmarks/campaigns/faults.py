@@ -338,7 +338,8 @@ def _wrong(done: Outcome, error: BaseException, usual: _Usual, files: Mapping[st
     if wrong := halved(files, usual.before, usual.whole):
         return wrong
     if isinstance(error, KeyboardInterrupt):
-        return "" if done.code == ExitCode.INTERRUPTED else f"exit code {done.code}: {done.err}"
+        ends = (ExitCode.INTERRUPTED, ExitCode.UNFINISHED)  # a study says that it can go on
+        return "" if done.code in ends else f"exit code {done.code}: {done.err}"
     if isinstance(error, SystemExit):
         return "" if done.code == error.code else f"exit code {done.code}: {done.err}"
     fault = done.fault(usual.done.out)
