@@ -9,6 +9,7 @@ Begin with `dataclass`.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -71,19 +72,43 @@ class _Waiting:
         self.name, self.owner, self._body, self._options = name, owner, body, options
 
     def __get__(self, instance: object, of: type | None = None) -> Any:
-        """The method that the standard library makes; it stands in the class from now on."""
+        """The method that the standard library makes; it stands in the class from now on.
+
+        Python drops what is raised while it looks up how to compare, hash or print a record, and
+        takes what every object has. So the exception of a signal (Ctrl-C) waits for the call.
+        """
+        late: BaseException | None = None
+        while True:
+            try:
+                method = self._made()
+                break
+            except Exception:
+                raise
+            except BaseException as error:
+                late = error
+        if late is None:
+            return method.__get__(instance, of)
+        if instance is None:
+            raise late
+        return functools.partial(_raise, late)
+
+    def _made(self) -> Any:
         owner, one = self.owner, _OPTION[self.name]
         if self.name == "__eq__":
-            setattr(owner, self.name, _equality(owner))
-            return getattr(owner, self.name).__get__(instance, of)
-        body = {**self._body, "__qualname__": owner.__qualname__}
-        alone = {option: option == one for option in _OPTION.values()}
-        options = {**self._options, **alone, "slots": False}
-        twin = type(owner)(owner.__name__, owner.__bases__, body)
-        made: Any = dataclasses.dataclass(**options)(twin)
-        method = getattr(made, self.name)
+            method: Any = _equality(owner)
+        else:
+            body = {**self._body, "__qualname__": owner.__qualname__}
+            alone = {option: option == one for option in _OPTION.values()}
+            options = {**self._options, **alone, "slots": False}
+            twin = type(owner)(owner.__name__, owner.__bases__, body)
+            made: Any = dataclasses.dataclass(**options)(twin)
+            method = getattr(made, self.name)
         setattr(owner, self.name, method)
-        return method.__get__(instance, of)
+        return method
+
+
+def _raise(error: BaseException, *_: object) -> NoReturn:
+    raise error
 
 
 def _equality(owner: Any) -> Callable[[Any, object], Any]:

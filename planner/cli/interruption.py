@@ -88,7 +88,14 @@ def forget() -> None:
     Python would end by a signal of its own where an interruption passed through text that it ran
     as code, as the standard library does for records, whatever exit code is asked for; text that
     runs without one makes it forget that.
+
+    Raises:
+        SystemExit: Ctrl-C came meanwhile.
     """
-    exec("")  # noqa: S102  (it runs nothing)
-    if signal.getsignal(signal.SIGINT) is hear:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        exec("")  # noqa: S102  (it runs nothing)
+        if signal.getsignal(signal.SIGINT) is hear:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except KeyboardInterrupt:  # it came just now, outside of all that catches it
+        forget()
+        raise SystemExit(ExitCode.INTERRUPTED) from None

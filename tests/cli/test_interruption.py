@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from support.cases import each
 
-from planner.cli.interruption import send_again
+from planner.base.errors import ExitCode
+from planner.cli.interruption import forget, hear, send_again
 
 
 class Something:
@@ -62,3 +63,24 @@ def test_what_else_is_dropped_is_told_as_usual(
     monkeypatch.setattr(sys, "unraisablehook", send_again)
     dropped(error)
     assert told == [error]
+
+
+def test_ctrl_c_while_the_listening_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A traceback was printed where it came while Python said what a signal does."""
+    before = signal.signal(signal.SIGINT, hear)
+    usual, came = signal.getsignal, list[int]()
+
+    def late(number: int) -> Any:
+        came.append(number)
+        if len(came) == 1:
+            raise KeyboardInterrupt
+        return usual(number)
+
+    monkeypatch.setattr(signal, "getsignal", late)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            forget()
+        assert usual(signal.SIGINT) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended.value.code == ExitCode.INTERRUPTED

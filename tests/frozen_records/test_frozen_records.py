@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import frozen_records
 from frozen_records import dataclass
 
 
@@ -108,3 +109,36 @@ def test_equality_of_its_own_is_left_alone() -> None:
     assert one == one
     assert one != Same(1)
     assert hash(one) == object.__hash__(one)
+
+
+@pytest.mark.parametrize("asked", [repr, hash, lambda one: one == type(one)(2)])
+def test_a_signal_while_a_method_is_compiled_counts(
+    asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python dropped it, and took two equal records as different ones."""
+
+    @dataclass(frozen=True, slots=True)
+    class Record:
+        """A record."""
+
+        a: int
+
+    one, came = Record(1), list[int]()
+    usual = (frozen_records._equality, dataclasses.dataclass)
+
+    def late(call: Any) -> Any:
+        def called(*given: Any, **named: Any) -> Any:
+            came.append(1)
+            if len(came) == 1:
+                raise KeyboardInterrupt
+            return call(*given, **named)
+
+        return called
+
+    with monkeypatch.context() as patched:
+        patched.setattr(frozen_records, "_equality", late(usual[0]))
+        patched.setattr(dataclasses, "dataclass", late(usual[1]))
+        with pytest.raises(KeyboardInterrupt):
+            asked(one)
+    assert len(came) > 1
+    assert asked(one) == asked(Record(1))
