@@ -107,7 +107,7 @@ class _Waiting:
         return method
 
 
-def _raise(error: BaseException, *_: object) -> NoReturn:
+def _raise(error: BaseException, *_: object, **__: object) -> NoReturn:
     raise error
 
 

@@ -15,6 +15,7 @@ from planner.base.apart import check_apart
 from planner.base.errors import ExitCode, InputError
 from planner.base.files import check_writable, read_bytes
 from planner.cli.field_flags import with_fields
+from planner.cli.interruption import answer_all_the_same
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
 from planner.cli.plan_options import PlanFile, Row, file_and_row_of
@@ -166,6 +167,7 @@ def _watched(resolved: Resolved, plan: Plan, log: Path, most: int) -> CheckResul
     except KeyboardInterrupt:
         if not log.exists() or not counted(_text(log)):
             raise
+        answer_all_the_same()
     return _checked(resolved, plan, log, most)
 
 

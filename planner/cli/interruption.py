@@ -82,6 +82,11 @@ def heard() -> int:
     return _HEARD[0] if _HEARD else ExitCode.OK
 
 
+def answer_all_the_same() -> None:
+    """Says that the signals that came ask for an answer, and for no code of their own."""
+    _HEARD.clear()
+
+
 def forget() -> None:
     """Ends the listening: from here on the program only ends, and Ctrl-C ends it at once.
 

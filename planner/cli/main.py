@@ -152,6 +152,8 @@ def _answered(arguments: list[str]) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
+        if heard():  # the code that it broke into dropped it
+            raise KeyboardInterrupt
     except (PlannerError, KeyboardInterrupt) as error:
         code = ended(error)
     except StreamError as error:
