@@ -105,7 +105,8 @@ def _mistakes(said: FrontClocks, answer: SolveResult) -> Iterator[str]:
     front = {one.step_time_s: one.energy_per_step_j for one in answer.front}
     times = [one.step_time_s for one in said.points]
     if missing := len(front.keys() - set(times)):
-        yield f"{CLOCKS}.points: {missing} of {plural(len(front), 'point')} of the front are missing"
+        every = plural(len(front), "point")
+        yield f"{CLOCKS}.points: the front has {every}, {missing} not among these"
     if times != sorted(set(times)):
         yield f"{CLOCKS}.points: do not ascend in step time"
     for number, one in enumerate(said.points, start=1):

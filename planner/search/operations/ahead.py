@@ -92,13 +92,13 @@ def front_ahead(
     wanted = GAP if gap is None else gap
     every = plans_below(space, front)
     search = _Search(space.model, every, wanted, Deadline(space.deadline))
-    points = front.tolist()
-    for number, at in enumerate(_spread_first(len(points))):
+    times, joules = front[:, 0].tolist(), front[:, 1].tolist()
+    for number, at in enumerate(_spread_first(len(times))):
         if on_progress is not None:
-            on_progress("clocks per operation", number, len(points))
-        search.look(*points[at], switching_s)
+            on_progress("clocks per operation", number, len(times))
+        search.look(times[at], joules[at], switching_s)
     return OperationFront(
-        points=tuple(search.point(*one, own) for one, own in zip(points, plans, strict=True)),
+        points=tuple(map(search.point, times, joules, plans)),
         switching_s=switching_s,
         gap=wanted,
         considered=len(every.time_s),
@@ -168,6 +168,8 @@ class _Search:
         programs, whole_programs: Linear programs solved, of mixed and of whole clocks.
         sought: Plans whose whole clocks were sought, counted at each limit.
         late: Whether the deadline passed before all was looked at.
+        _looked: By limit: joules with mixed clocks, their bound, whether all plans were sought.
+        _whole: Limits, joules and plans with whole clocks that were better than those before.
     """
 
     def __init__(self, model: CostModel, plans: Listed, gap: float, deadline: Deadline) -> None:
@@ -180,7 +182,7 @@ class _Search:
         self._changing: dict[int, Below] = {}
 
     def look(self, limit_s: float, joules: float, switching_s: float) -> None:
-        """Bounds and seeks the least joules within a limit, where a plan with one clock has some."""
+        """Bounds and seeks the least joules within a limit, in which one clock needs `joules`."""
         mixed_j, bound_j, bounds = self._least(limit_s, joules)
         every = self._seek_whole(limit_s, joules, bounds, switching_s)
         proved = bound_j >= mixed_j * (1 - self.gap)
@@ -188,8 +190,12 @@ class _Search:
         self._looked[limit_s] = mixed_j, bound_j, every
 
     def point(self, limit_s: float, joules: float, own: Plan) -> OperationPoint:
-        """What is known within a limit after all were looked at, also from shorter ones."""
-        mixed_j, bound_j, every = self._looked[limit_s]
+        """What is known within a limit after all were looked at.
+
+        Clocks found within a shorter one keep to it, and the bound within a longer one holds too.
+        """
+        mixed_j, _, every = self._looked[limit_s]
+        bound_j = max(one for longer_s, (_, one, _) in self._looked.items() if longer_s >= limit_s)
         best, whole_j = self._best_whole(limit_s, joules)
         mixed_j = min(mixed_j, whole_j)
         return OperationPoint(
