@@ -11,6 +11,7 @@ from itertools import groupby
 
 from frozen_records import dataclass
 from planner.base.units import plural
+from planner.plan.clocks import clocks_of
 from planner.plan.layout_text import short_layout_text
 from planner.plan.plan import Plan, Stage
 from planner.plan.recomputations import modules_of
@@ -81,8 +82,7 @@ def shardings_by_stage(plan: Plan) -> str:
 
 def clocks_by_stage(plan: Plan) -> str:
     """`1`, or `1 (stage 0), 0.9 (stages 1-7)`, of nominal."""
-    clocks = [plan.clock if stage.clock is None else stage.clock for stage in _devices(plan)]
-    return _by_value([f"{clock:g}" for clock in clocks], f"{plan.clock:g}")
+    return _by_value([f"{clock:g}" for clock in clocks_of(plan)[: plan.pp]], f"{plan.clock:g}")
 
 
 def _devices(plan: Plan) -> tuple[Stage, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.plan.clocks import clocks_of
 from planner.plan.layout_text import short_layout_text
 from planner.plan.plan import Plan
 
@@ -24,8 +25,7 @@ def recompute_words(plan: Plan) -> str:
 
 def clock_words(plan: Plan) -> str:
     """`0.9`, or `0.8 to 1` where stages differ."""
-    own = [plan.clock if one.clock is None else one.clock for one in plan.stages or ()]
-    found = own or [plan.clock]
+    found = clocks_of(plan)
     low, high = min(found), max(found)
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 

@@ -17,10 +17,12 @@ left out, so the bound is below that of `solvers.operations.program.solve`, and 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from solvers.clock import keep_time
 from solvers.operations.graph import TOLERANCE, Floats, Ints, Operations, begins, passes_after
 
 _TIMES = 24
@@ -50,19 +52,27 @@ class Chains:
     per_second: float
 
     @staticmethod
-    def of(graph: Operations, chain: Ints) -> Chains:
+    def of(graph: Operations, chain: Ints, deadline: float = math.inf) -> Chains:
         """The chains of a graph.
 
         Args:
             graph: The operations.
             chain: (n,) whose operations follow one another, from 0; -1: of none.
+            deadline: When it gives up, see `solvers.clock`.
+
+        Raises:
+            OutOfTime: The deadline passed.
         """
         quick = graph.seconds.min(axis=1)
         begin = begins(graph, quick, graph.lag)
+        keep_time(deadline)
         after = passes_after(graph, quick)
-        rows = [_distinct(graph, np.flatnonzero(chain == one)) for one in range(chain.max() + 1)]
+        at = [np.flatnonzero(chain == one) for one in range(chain.max() + 1)]
+        rows = list[tuple[Floats, Floats, Ints]]()
+        for own in at:
+            keep_time(deadline)
+            rows.append(_distinct(graph, own))
         prices = _prices(rows)
-        at = [np.flatnonzero(chain == one) for one in range(len(rows))]
         return Chains(
             apart=np.array([begin[own].min() + after[own].min() for own in at]),
             prices=prices,

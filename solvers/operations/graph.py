@@ -154,6 +154,31 @@ def _changed(graph: Operations, shares: Floats, one: Ints, other: Ints) -> npt.N
     return np.asarray(different.any(axis=1))
 
 
+def in_order(count: int, before: Ints, after: Ints) -> Ints:
+    """Operations in an order in which each comes after those that it waits for, soonest first.
+
+    Args:
+        count: Of operations.
+        before, after: (e,) operations; `after` waits for `before`.
+
+    Raises:
+        ValueError: Some wait for one another.
+    """
+    edges = np.argsort(before, kind="stable")
+    later = after[edges].tolist()
+    start = np.searchsorted(before[edges], np.arange(count + 1)).tolist()
+    left = np.bincount(after, minlength=count).tolist()
+    order = [one for one, waits in enumerate(left) if not waits]
+    for one in order:  # it grows
+        for other in later[start[one] : start[one + 1]]:
+            left[other] -= 1
+            if not left[other]:
+                order.append(other)
+    if len(order) < count:
+        raise ValueError("operations wait for one another")
+    return np.array(order, dtype=np.intp)
+
+
 def begins(graph: Operations, seconds: Floats, lag: Floats, start: Floats | None = None) -> Floats:
     """(n,) seconds until each may begin, after the longest way to it.
 

@@ -220,6 +220,9 @@ def test_as_it_is_a_plan_has_the_clock_of_each_stage() -> None:
     plan = with_stage_clocks(explicit_plan(job, Plan(pp=2, micro_batch=1, sharding="ddp")), uneven)
     found = under_power(job, plan, 1.0, "chip", 0.0)
     assert found.as_it_is_s == pytest.approx(timeline_of(job, plan).makespan_s, rel=1e-12)
+    unsaid = replace(plan, clock=0.8, stages=tuple(replace(one, clock=None) for one in plan.stages))
+    slow = under_power(job, unsaid, 1.0, "chip", 0.0)  # stages have the clock of the plan
+    assert slow.as_it_is_s == pytest.approx(timeline_of(job, unsaid).makespan_s, rel=1e-12)
     fast = under_power(job, with_stage_clocks(plan, (1.0, 1.0)), 1.0, "chip", 0.0)
     assert fast.as_it_is_s < found.as_it_is_s
     assert fast.as_it_is_w > found.as_it_is_w

@@ -75,6 +75,9 @@ def programs(name: str) -> list:
 
 @each("name", list(QUESTIONS))
 def test_the_front_is_the_least_of_every_plan_with_its_own_program(name: str) -> None:
+    front = searched(name)[1].points
+    assert [[one.step_time_s, one.one_clock_j] for one in found(name).points] == front.tolist()
+    assert len(front) > ahead._FIRST or name != "chips open"
     for point in found(name).points:
         least = [point.one_clock_j]
         for every, row, _, graph, rest_s in programs(name):

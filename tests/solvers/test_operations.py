@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from graphlib import TopologicalSorter
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.optimize import linprog
 from support.cases import each
 
 from solvers.operations.chains import Chains
-from solvers.operations.graph import TOLERANCE, Operations, at_level, evaluated
+from solvers.operations.graph import TOLERANCE, Operations, at_level, evaluated, in_order
 from solvers.operations.program import Program, solve, solve_whole
 from solvers.operations.rounding import _Walked, repaired, rounded, slowed, whole_levels
 
@@ -150,6 +151,20 @@ def test_a_graph_out_of_order_is_refused() -> None:
     with pytest.raises(ValueError, match="no numbers"):
         Operations(seconds=ones * math.nan, cost=ones, group=np.arange(2), before=edge[1],
                    after=edge[0], lag=np.zeros(1))  # fmt: skip
+
+
+@each("seed", range(12))
+def test_operations_come_after_those_that_they_wait_for(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    before, after = np.sort(rng.integers(0, 30, (2, 60)), axis=0)
+    name, differ = rng.permutation(30), before < after
+    before, after = name[before[differ]], name[after[differ]]
+    sorter = TopologicalSorter({at: () for at in range(30)})
+    for one, other in zip(before.tolist(), after.tolist(), strict=True):
+        sorter.add(other, one)
+    assert in_order(30, before, after).tolist() == list(sorter.static_order())
+    with pytest.raises(ValueError, match="wait for one another"):
+        in_order(30, np.append(before, after[:1]), np.append(after, before[:1]))
 
 
 @each("switches", [False, True])

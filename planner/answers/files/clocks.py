@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planner.answers.files.reevaluation import Rereading
 from planner.answers.spaces.operations import clocks_of_plan, without_clocks
+from planner.base.units import plural
 from planner.base.vocabulary import PER_OPERATION
 from planner.question.request import Request
 from planner.question.resolved import Resolved
@@ -102,6 +103,12 @@ def with_front_clocks(
 def _mistakes(said: FrontClocks, answer: SolveResult) -> Iterator[str]:
     """How points contradict the front or themselves."""
     front = {one.step_time_s: one.energy_per_step_j for one in answer.front}
+    times = [one.step_time_s for one in said.points]
+    if missing := len(front.keys() - set(times)):
+        every = plural(len(front), "point")
+        yield f"{CLOCKS}.points: the front has {every}, {missing} not among these"
+    if times != sorted(set(times)):
+        yield f"{CLOCKS}.points: do not ascend in step time"
     for number, one in enumerate(said.points, start=1):
         where = f"{CLOCKS}.points.{number}"
         if front.get(one.step_time_s) != one.one_clock_j:

@@ -26,6 +26,7 @@ from planner.cost.step import ends_s
 from planner.frameworks.rules import violations
 from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
+from planner.plan.clocks import clocks_of
 from planner.question.facility import under_limits
 from planner.question.files.plan_text import asked_of
 from planner.question.kinds.scope import risk_default
@@ -238,9 +239,8 @@ def _seen_by(pool: Pool, plan: Plan) -> Plan:
     limit = pool.model.clock_limit
     stages = plan.stages or ()
     own = [stage if stage.pool == pool.name else replace(stage, clock=limit) for stage in stages]
-    clocks = [plan.clock if stage.clock is None else stage.clock for stage in own]
-    clock = min(max(clocks, default=plan.clock), limit)
-    return without_pools(replace(plan, stages=tuple(own), clock=clock))
+    seen = replace(plan, stages=tuple(own))
+    return without_pools(replace(seen, clock=min(max(clocks_of(seen)), limit)))
 
 
 def _broken(pools: Sequence[Pool], plan: Plan, *, arithmetic_only: bool = False) -> list[str]:

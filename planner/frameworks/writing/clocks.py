@@ -10,14 +10,13 @@ from planner.cost.context import CostModel
 from planner.cost.energy.clock import busy_w
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
+from planner.plan.clocks import clocks_of
 
 
 def lost_clock(launch: Launch) -> tuple[Lost, ...]:
     """Commands for the chips of each stage that run below full clock; nothing where none does."""
     plan = launch.plan
-    stages = plan.stages or ()
-    own = [plan.clock if one.clock is None else one.clock for one in stages[: plan.pp]]
-    clocks = own or [plan.clock]
+    clocks = clocks_of(plan)[: plan.pp]
     if all(clock == 1.0 for clock in clocks):
         return ()
     lines, at = [], 0

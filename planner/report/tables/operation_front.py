@@ -26,7 +26,12 @@ def front_clocks_lines(found: OperationFront) -> list[str]:
     elif not best.worth:
         used += f": under {show_percent(WORTH)}, so they stay one per plan"
     lines = [f"{used}. No plan with any clocks saves more than {show_percent(most)} (proved)."]
-    return lines if found.in_time else [*lines, _LATE]
+    if not found.in_time:
+        return [*lines, _LATE]
+    if not found.unsought:
+        return lines
+    some = f"{found.unsought} of {plural(len(found.points), 'point')} of the front"
+    return [*lines, f"At {some} the clocks of some plans were not sought: they may save more."]
 
 
 def _sought(found: OperationFront) -> str:

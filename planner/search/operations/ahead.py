@@ -18,6 +18,9 @@ sought (`planner.search.operations.clocks.whole_clocks`) for one plan after the 
 of a fourth bound, that of the program with the changes: for all whose bound is below the best that
 was found, so that a smaller space, which has some of these plans, has nothing better. That they
 are the best clocks of their plan is not proved.
+
+Every point of the front has its bound. What is looked at is counted, and the first of what is
+allowed goes to a few points spread over the front; at the others the first bounds may be all.
 """
 
 from __future__ import annotations
@@ -45,8 +48,8 @@ from solvers.operations.program import Below, solve, whole_bound
 
 GAP = 2e-3
 """Relative, to which joules are proved where no gap is asked for."""
-_POINTS = 6
-"""Points of the front that are looked at, spread over it."""
+_FIRST = 6
+"""Points of the front that are looked at before the others, spread over it."""
 _MOST_PLANS = 800
 """Plans whose operations are looked at."""
 _MOST_PROGRAMS = 120
@@ -57,6 +60,8 @@ _MOST_BOUNDED = 80_000
 """Of a plan whose operations are looked at."""
 _MOST_SOUGHT = 10
 """Plans whose whole clocks are sought within one limit."""
+_MOST_SOUGHT_IN_ALL = 60
+"""Such plans, counted at each limit."""
 _LISTED, _CHAINS, _SOLVED, _CHANGING = range(4)
 """What the bound of a plan is of."""
 _Bound = tuple[float, int, int]
@@ -84,18 +89,16 @@ def front_ahead(
     Raises:
         OutOfTime: The deadline of the space passed before the plans were listed.
     """
-    some = np.unique(np.linspace(0, len(front) - 1, min(_POINTS, len(front))).astype(np.intp))
     wanted = GAP if gap is None else gap
-    every = plans_below(space, front[some])
+    every = plans_below(space, front)
     search = _Search(space.model, every, wanted, Deadline(space.deadline))
-    points = []
-    for number, at in enumerate(some.tolist()):
+    times, joules = front[:, 0].tolist(), front[:, 1].tolist()
+    for number, at in enumerate(_spread_first(len(times))):
         if on_progress is not None:
-            on_progress("clocks per operation", number, len(some))
-        limit_s, joules = front[at].tolist()
-        points.append(search.point(limit_s, joules, plans[at], switching_s))
+            on_progress("clocks per operation", number, len(times))
+        search.look(times[at], joules[at], switching_s)
     return OperationFront(
-        points=tuple(points),
+        points=tuple(map(search.point, times, joules, plans)),
         switching_s=switching_s,
         gap=wanted,
         considered=len(every.time_s),
@@ -103,6 +106,12 @@ def front_ahead(
         solved=search.programs,
         in_time=not search.late,
     )
+
+
+def _spread_first(count: int) -> list[int]:
+    """The numbers below `count`: `_FIRST` spread over them, then the others."""
+    spread = np.linspace(0, count - 1, min(_FIRST, count)).astype(np.intp).tolist()
+    return [*dict.fromkeys([*spread, *range(count)])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,19 +131,22 @@ class _Clocked:
     added_s: float
 
     @staticmethod
-    def of(model: CostModel, plan: Plan, time_s: float) -> _Clocked:
+    def of(model: CostModel, plan: Plan, time_s: float, deadline: Deadline) -> _Clocked:
         """The operations of a plan that takes `time_s` at the highest clock.
 
         Raises:
             InputError: It is not simulated, or has too many.
+            OutOfTime: The deadline passed.
         """
-        steps = step_operations(model, plan, _MOST_BOUNDED)
+        steps = step_operations(model, plan, _MOST_BOUNDED, deadline)
         graph = steps.graph
+        deadline.check()
         fastest = evaluated(graph, at_level(graph, np.zeros(graph.groups, dtype=np.intp)))
+        deadline.check()
         return _Clocked(
             plan=plan,
             steps=steps,
-            chains=Chains.of(graph, steps.stage),
+            chains=Chains.of(graph, steps.stage, deadline.moment),
             added_s=time_s - fastest.end,
         )
 
@@ -154,35 +166,56 @@ class _Search:
     Attributes:
         bounded: Plans whose operations were looked at.
         programs, whole_programs: Linear programs solved, of mixed and of whole clocks.
-        whole: The best plan with whole clocks so far, and its joules; limits ascend.
+        sought: Plans whose whole clocks were sought, counted at each limit.
         late: Whether the deadline passed before all was looked at.
+        _looked: By limit: joules with mixed clocks, their bound, whether all plans were sought.
+        _whole: Limits, joules and plans with whole clocks that were better than those before.
     """
 
     def __init__(self, model: CostModel, plans: Listed, gap: float, deadline: Deadline) -> None:
         self.model, self.plans, self.gap, self.deadline = model, plans, gap, deadline
-        self.bounded = self.programs = self.whole_programs = 0
+        self.bounded = self.programs = self.whole_programs = self.sought = 0
         self.late = False
-        self.whole: tuple[_Clocked | None, float] = None, np.inf
+        self._looked: dict[float, tuple[float, float, bool]] = {}
+        self._whole: list[tuple[float, float, _Clocked]] = []
         self._known: dict[int, _Clocked | None] = {}
         self._changing: dict[int, Below] = {}
 
-    def point(self, limit_s: float, joules: float, own: Plan, switching_s: float) -> OperationPoint:
-        """The least joules within a limit, where those of a plan with one clock are known."""
+    def look(self, limit_s: float, joules: float, switching_s: float) -> None:
+        """Bounds and seeks the least joules within a limit, in which one clock needs `joules`."""
         mixed_j, bound_j, bounds = self._least(limit_s, joules)
         every = self._seek_whole(limit_s, joules, bounds, switching_s)
         proved = bound_j >= mixed_j * (1 - self.gap)
         self.late |= self.deadline.passed and not (every and proved)
-        best, whole_j = self.whole
+        self._looked[limit_s] = mixed_j, bound_j, every
+
+    def point(self, limit_s: float, joules: float, own: Plan) -> OperationPoint:
+        """What is known within a limit after all were looked at.
+
+        Clocks found within a shorter one keep to it, and the bound within a longer one holds too.
+        """
+        mixed_j, _, every = self._looked[limit_s]
+        bound_j = max(one for longer_s, (_, one, _) in self._looked.items() if longer_s >= limit_s)
+        best, whole_j = self._best_whole(limit_s, joules)
+        mixed_j = min(mixed_j, whole_j)
         return OperationPoint(
             step_time_s=limit_s,
             one_clock_j=joules,
             plan=own if best is None else best.plan,
             mixed_j=mixed_j,
             energy_j=whole_j,
-            bound_j=bound_j,
+            bound_j=min(bound_j, mixed_j),
             operations=0 if best is None else len(best.steps.stage),
             all_sought=every,
         )
+
+    def _best_whole(self, limit_s: float, joules: float) -> tuple[_Clocked | None, float]:
+        """The plan of least joules with whole clocks within a limit; None: none below `joules`."""
+        best, best_j = None, joules
+        for found_s, found_j, clocked in self._whole:
+            if found_s <= limit_s and found_j < best_j:
+                best, best_j = clocked, found_j
+        return best, best_j
 
     def _least(self, limit_s: float, joules: float) -> tuple[float, float, list[_Bound]]:
         """The least joules with mixed clocks, the bound of all, and those of the plans."""
@@ -210,38 +243,40 @@ class _Search:
         Returns:
             Whether of all that may need less than what is found.
         """
-        best, best_j = self.whole if self.whole[1] < joules else (None, joules)
+        _, best_j = self._best_whole(limit_s, joules)
         heapq.heapify(waiting)
-        every, left = True, _MOST_SOUGHT
-        while waiting and waiting[0][0] < best_j and left and not self.deadline.passed:
+        every, most = True, min(self.sought + _MOST_SOUGHT, _MOST_SOUGHT_IN_ALL)
+        while waiting and waiting[0][0] < best_j and self.sought < most:
+            if self.deadline.passed:
+                break
             bound, what, row = heapq.heappop(waiting)
             if what == _CHANGING:
-                left -= 1
+                self.sought += 1
                 clocked = self._known[row]
                 assert clocked is not None
                 within = clocked.simulated_s(limit_s)
                 whole = whole_clocks(clocked.steps, switching_s, within, self.deadline)
                 every &= not self.deadline.passed
-                if whole.cost + clocked.added_j < best_j:
-                    best, best_j = clocked, whole.cost + clocked.added_j
+                if (whole_j := whole.cost + clocked.added_j) < best_j:
+                    best_j = whole_j
+                    self._whole.append((limit_s, whole_j, clocked))
                 continue
             made = self._with_changes(bound, what, row, limit_s, switching_s)
             every &= made is not None
             if made is not None:
                 heapq.heappush(waiting, made)
-        self.whole = best, best_j
         return every and not (waiting and waiting[0][0] < best_j)
 
     def _with_changes(
         self, bound: float, what: int, row: int, limit_s: float, switching_s: float
     ) -> _Bound | None:
         """A better bound of whole clocks of a plan, whose changes take time; None: no better."""
-        if (clocked := self._clocked(row)) is None:
+        if self.deadline.passed or (clocked := self._clocked(row)) is None:
             return None
         within = clocked.simulated_s(limit_s)
         if what == _LISTED:
             return max(bound, clocked.chains.bound(within) + clocked.added_j), _CHAINS, row
-        known = self._changing.get(row)  # of a shorter limit, without a program
+        known = self._changing.get(row)  # of another limit, without a program
         if known is not None and (least := known.within(within) + clocked.added_j) > bound:
             return least, what, row
         if len(clocked.steps.stage) > _MOST_OPERATIONS or self.whole_programs >= _MOST_PROGRAMS:
@@ -258,7 +293,7 @@ class _Search:
         self, bound: float, what: int, row: int, limit_s: float
     ) -> tuple[float, int, float] | None:
         """A better bound of a plan, what it is of, and joules that were found; None: no better."""
-        if what == _SOLVED or (clocked := self._clocked(row)) is None:
+        if what == _SOLVED or self.deadline.passed or (clocked := self._clocked(row)) is None:
             return None
         within = clocked.simulated_s(limit_s)
         if what == _LISTED:
@@ -281,10 +316,12 @@ class _Search:
         if row not in self._known:
             if self.bounded >= _MOST_PLANS or self.deadline.passed:
                 return None
-            self.bounded += 1
             plan, time_s = self.plans.plan(row), float(self.plans.time_s[row])
             try:
-                self._known[row] = _Clocked.of(self.model, plan, time_s)
+                self._known[row] = _Clocked.of(self.model, plan, time_s, self.deadline)
+            except OutOfTime:
+                return None
             except InputError:
                 self._known[row] = None
+            self.bounded += 1
         return self._known[row]

@@ -17,6 +17,7 @@ from planner.base.units import show_watts
 from planner.cost.context import CostModel
 from planner.cost.energy.meter import Meter, meter_of
 from planner.plan import Plan
+from planner.plan.clocks import clocks_of
 from planner.results.operation_clocks import PausedClocks, UnderPower
 from planner.search.operations.graph import StepOperations, step_operations
 from solvers.operations.graph import Levels, at_level, evaluated, lags, turns
@@ -100,9 +101,7 @@ class _Scale:
 
 def _own_levels(steps: StepOperations, plan: Plan) -> IntArray:
     """(o,) the level of each operation nearest to the clock of its stage."""
-    stages = plan.stages
-    clocks = [plan.clock] * plan.pp if stages is None else [stage.clock for stage in stages]
-    nearest = np.abs(np.array(clocks)[:, None] - steps.clocks).argmin(axis=1)
+    nearest = np.abs(np.array(clocks_of(plan))[:, None] - steps.clocks).argmin(axis=1)
     return np.asarray(np.where(steps.stage >= 0, nearest[np.maximum(steps.stage, 0)], 0))
 
 

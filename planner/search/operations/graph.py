@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
-from graphlib import TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
@@ -39,7 +38,8 @@ from planner.schedules import schedule_of
 from planner.schedules.durations import Durations
 from planner.schedules.orders import BACKWARD, OPTIMIZER, OVERHEAD, REDUCTION, Orders
 from planner.schedules.simulate import message_needs
-from solvers.operations.graph import Operations, Turn
+from planner.search.deadline import NEVER, Deadline
+from solvers.operations.graph import Operations, Turn, in_order
 
 MOST_OPERATIONS = 20_000
 """Beyond which no clocks are looked for."""
@@ -92,16 +92,20 @@ class StepOperations:
         return int((level[before] != level[after]).sum())
 
 
-def step_operations(model: CostModel, plan: Plan, most: int = MOST_OPERATIONS) -> StepOperations:
+def step_operations(
+    model: CostModel, plan: Plan, most: int = MOST_OPERATIONS, deadline: Deadline = NEVER
+) -> StepOperations:
     """The operations of a plan.
 
     Args:
         model: Its cost model.
         plan: A plan that breaks no rule of arithmetic.
         most: Operations beyond which it is refused.
+        deadline: Looked at between parts that take a few hundredths of a second.
 
     Raises:
         InputError: The chip has one clock, or the plan is not simulated.
+        OutOfTime: The deadline passed.
     """
     clocks = model.clocks(wanted=True)
     if problem := _why_not(model, plan, most):
@@ -111,15 +115,18 @@ def step_operations(model: CostModel, plan: Plan, most: int = MOST_OPERATIONS) -
     orders = schedule_of(plan.schedule).orders(
         plan.pp, round(float(x.inputs.m[0, 0])), plan.interleave
     )
+    deadline.check()
     layers = chunk_layers(model, plan)
     durations = [durations_of(model, one, own, layers) for one, own in at_clocks]
     busy = [_busy_j(one, own, layers) for one, own in at_clocks]
+    deadline.check()
     passes = np.stack([_pass_s(orders, one) for one in durations], axis=-1)
     joules = np.stack([_pass_j(orders, durations[0], j) for j in busy], axis=-1)
     ends = _Ends.of(model, at_clocks, durations)
     lag = max(one.lag_s for one in durations)
     standing = plan.chips * float(x.inputs.standing_w[0, 0])
-    return _joined(clocks, orders, passes, joules, ends, lag, standing)
+    deadline.check()
+    return _joined(clocks, orders, passes, joules, ends, lag, standing, deadline)
 
 
 def why_no_clocks(model: CostModel) -> str:
@@ -261,6 +268,7 @@ def _joined(
     ends: _Ends,
     lag: float,
     standing_w: float,
+    deadline: Deadline,
 ) -> StepOperations:
     """The graph: passes, then per stage the reduction and the optimizer, and the overhead."""
     pp, each = orders.kind.shape
@@ -281,8 +289,10 @@ def _joined(
     kind[of_pass[~joined]] = orders.kind[~joined]
     for part, name in ((reduction, REDUCTION), (optimizer, OPTIMIZER)):
         stage[part], kind[part] = np.arange(pp), name
+    follow = np.array(list(_on_stages(of_pass, optimizer)))
+    deadline.check()
     edges = np.concatenate([
-        np.array(list(_on_stages(of_pass, optimizer))),
+        follow,
         _messages(orders, of_pass, lag),
         np.array([
             *((of_pass[at, -1], reduction[at], 0.0, 0) for at in range(pp)),
@@ -291,7 +301,10 @@ def _joined(
             *((optimizer[at], overhead, 0.0, 0) for at in range(pp)),
         ]),
     ])  # fmt: skip
-    return _sorted(clocks, orders, seconds, cost, edges, stage, kind, of_pass, standing_w)
+    deadline.check()
+    order = in_order(len(seconds), edges[:, 0].astype(np.intp), edges[:, 1].astype(np.intp))
+    deadline.check()
+    return _sorted(clocks, orders, seconds, cost, edges, stage, kind, of_pass, standing_w, order)
 
 
 def _on_stages(of_pass: IntArray, optimizer: IntArray) -> Iterator[tuple[int, int, float, int]]:
@@ -321,13 +334,10 @@ def _sorted(
     kind: IntArray,
     of_pass: IntArray,
     standing_w: float,
+    order: IntArray,
 ) -> StepOperations:
     """The operations in an order in which each comes after those that it waits for."""
     before, after = edges[:, 0].astype(np.intp), edges[:, 1].astype(np.intp)
-    sorter: TopologicalSorter[int] = TopologicalSorter({at: () for at in range(len(seconds))})
-    for one, other in zip(before.tolist(), after.tolist(), strict=True):
-        sorter.add(other, one)
-    order = np.array(list(sorter.static_order()), dtype=np.intp)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return StepOperations(

@@ -22,6 +22,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable
+from planner.plan.clocks import clocks_of
 from planner.studies.ridgeline.machine import level_columns
 from planner.studies.ridgeline.plane import Counts, Ridge
 
@@ -79,8 +80,7 @@ def mean_clock(model: CostModel, plan: Plan) -> float:
         model: Whose power cap may lower clocks.
         plan: The plan.
     """
-    of_stages = [plan.clock if one.clock is None else one.clock for one in plan.stages or ()]
-    return float(np.mean(np.minimum(of_stages or [plan.clock], model.clock_limit)))
+    return float(np.mean(np.minimum(clocks_of(plan), model.clock_limit)))
 
 
 def path_of(model: CostModel, plan: Plan, sweep: str | None) -> Path:

@@ -17,6 +17,7 @@ from planner.cost.pools.pools import Pool, owners, without_pools
 from planner.frameworks.rules import broken, refused_by, violations
 from planner.frameworks.targets import Target
 from planner.plan import FULL, SELECTIVE, Plan, PlanTable
+from planner.plan.clocks import clocks_of
 from planner.plan.plan import code_of, complete_order
 from planner.question.pools import ResolvedPools
 from planner.question.resolved import Resolved
@@ -79,8 +80,7 @@ def on_pools(pooled: ResolvedPools, space: StageSpace, plan: Plan) -> tuple[floa
         if lines := broken(each.cost, seen, arithmetic_only=alone, all_orders=all_orders):
             raise Fault(f"best: {lines[0][1]}")
         limit = each.cost.clock_limit
-        clocks = [plan.clock if one.clock is None else one.clock for one in plan.stages or ()]
-        if not np.isclose(np.array(clocks)[owner == at], limit, rtol=SAME).all():
+        if not np.isclose(np.array(clocks_of(plan))[owner == at], limit, rtol=SAME).all():
             raise Fault(f"best: a stage on {pools[at].name} is not at the highest clock")
         mine, most = owner == at, asked_of_one(each).most_bytes(plans)[0]
         if (whole.memory.total[0, mine] > most).any():
@@ -205,8 +205,7 @@ def _check_clocks(asked: Asked, plan: Plan) -> None:
     Raises:
         Fault: It is not.
     """
-    used = [plan.clock if stage.clock is None else stage.clock for stage in plan.stages or ()]
-    for clock in used or [plan.clock]:
+    for clock in clocks_of(plan):
         if not np.isclose(asked.clocks, clock, rtol=SAME).any():
             raise Fault(f"best: clock {clock} is none of the question")
 
