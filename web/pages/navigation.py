@@ -111,7 +111,7 @@ TREE: Tree = [
             {"JSON of checks and databases": "json-evidence.md"},
         ]},
         {"Records": ["<records>"]}, {"Support": "support.md"}, {"Reliability": "reliability.md"},
-        {"Damaged files": "reliability/inputs.md"},
+        {"Damaged files": "reliability/inputs.md"}, {"Faults": "reliability/faults.md"},
         {"Every command": "reliability/commands.md"}, {"Same answers": "reliability/answers.md"},
         {"Licences": "reliability/licences.md"}, {"Mutants": "reliability/mutants.md"},
         {"Migration": "migration.md"}, "changelog.md",

@@ -30,7 +30,7 @@ _COMPRESSED = {
 """The first bytes of compressed files: of which kind, and what unpacks them."""
 _HEAD = 4096
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_ENDLESS = re.compile(r"[0-9](?:,?[0-9]){639}")
+_ENDLESS = re.compile(r"(?<![0-9])(?<![0-9],)[0-9](?:,?[0-9]){639}")  # once for each number: linear
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

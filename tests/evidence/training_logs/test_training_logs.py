@@ -11,6 +11,7 @@ from support.cases import each
 
 from evidence.calibration.launched import megatron_line, megatron_log
 from planner.base.errors import InputError
+from planner.evidence.training_logs.log import plain_lines
 from planner.evidence.training_logs.megatron import parse_megatron
 from planner.evidence.training_logs.readers import read_log
 from planner.evidence.training_logs.torchtitan import parse_torchtitan
@@ -253,3 +254,11 @@ def test_logs_that_nothing_reads(text: str, words: str) -> None:
         read_log(text, "log")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@each(("digits", "kept"), [(639, True), (640, False)])
+@each("form", ["{}", "a{}", "1,a,{}", "12 {}", ",{}"])
+@each("comma", ["", ","])
+def test_numbers_that_python_does_not_read(digits: int, kept: bool, form: str, comma: str) -> None:
+    line = form.format(comma.join("7" * digits))
+    assert plain_lines(line) == [line] * kept
