@@ -23,7 +23,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
     """An answer on two pools and the folder of its files."""
     folder = tmp_path_factory.mktemp("pools")
     files = ("-o", folder / "plan.yaml", "--pareto", folder / "front.json")
-    return solve(*ASKED, "--pools", POOLS, "--max-oom-risk", "100%", *files), folder
+    return solve(*ASKED, "--pools", POOLS, *files), folder
 
 
 def test_evaluate_gives_the_same_figures(written: tuple[Any, Path]) -> None:
@@ -79,7 +79,7 @@ def test_a_job_file_asks_the_same(written: tuple[Any, Path], job: Any) -> None:
     answer, _ = written
     fields = {
         "model": BASE["model"], "batch_tokens": 2**18, "layout": "uneven", "fix": {"tp": 1},
-        "pools": {"dgx-a100-80-hdr": 4, "dgx-h100-ndr": 4}, "max_oom_risk": 1,
+        "pools": {"dgx-a100-80-hdr": 4, "dgx-h100-ndr": 4},
     }  # fmt: skip
     mine = solve(job(fields))
     same(mine, answer)
