@@ -15,7 +15,7 @@ from support.cases import each
 
 import planner
 from planner.answers.sweeping import answering, solve_in_order
-from planner.base.errors import UnfinishedError
+from planner.base.errors import InputError, UnfinishedError
 from planner.question.asked import ASKED
 from planner.question.request import request_from
 from planner.studies.sweep.question.keys import Keys
@@ -122,6 +122,16 @@ def check_followed(here: Path, fields: dict[str, Any], file: str, old: str, new:
     edited(here / file, old, new)
     ran(asked)
     assert answers() != before
+
+
+@each(("field", "file"), [("assumptions", "none.yaml"), ("failure_site", "none.yaml")])
+def test_a_file_that_is_not_there_ends_the_run(here: Path, field: str, file: str) -> None:
+    """Its points were stored as refused, and the exit code was 0."""
+    write_files(here)
+    Path("s.db").unlink(missing_ok=True)
+    with pytest.raises(InputError, match="cannot be read"):
+        ran(study(**{field: file}), no_question)
+    assert not Path("s.db").exists()
 
 
 def no_question(_: Questions) -> str:

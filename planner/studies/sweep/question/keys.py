@@ -28,7 +28,7 @@ from models_db import ModelError
 from models_db.loading import model_data
 from planner.base import version
 from planner.base.errors import InputError, UnfinishedError
-from planner.base.files import is_file, read_bytes, real_path
+from planner.base.files import is_file, names_a_file, read_bytes, real_path
 from planner.base.jsonfile import digest_of
 from planner.base.version import __version__
 from planner.question.asked import ASKED
@@ -101,7 +101,8 @@ class Keys:
         if name == "pools" and isinstance(value, dict):
             pools = ((self._record("hardware", one), chips) for one, chips in value.items())
             return [list(pool) for pool in pools]
-        if name in _FILES and isinstance(value, str) and is_file(Path(value)):
+        is_path = isinstance(value, str) and (names_a_file(value) or is_file(Path(value)))
+        if name in _FILES and is_path:
             content = self._digest("", value)
             return [content, str(real_path(Path(value)))] if name in _LEADING else content
         return value
