@@ -35,8 +35,8 @@ def test_values_are_shown_as_yaml_writes_them(value: Any, text: str) -> None:
 def test_a_set_is_shown_in_one_order() -> None:
     """Its own is that of hashes: of texts it is another in each process."""
     words = [f"w{at}" for at in range(9)]
-    for given in (set(words), frozenset(words), set(reversed(words))):
-        assert shown(given) == "{'w0', 'w1', 'w2', 'w3', ...}"
+    for one in (set(words), frozenset(words), set(reversed(words))):
+        assert shown(one) == "{'w0', 'w1', 'w2', 'w3', ...}"
     assert shown({frozenset(words), 2, "a"}) == "{'a', 2, {'w0', 'w1', 'w2', 'w3', ...}}"
     assert shown(set()) == "set()"
 

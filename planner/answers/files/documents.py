@@ -132,7 +132,7 @@ def _no_plan(path: Path, content: bytes) -> str:
         return _fault_as_json(path, content) or str(error)
     if other := with_command(data, "an answer of planner solve or a plan", "plan", "front"):
         return f"{path}: {other}"
-    if kind_of(data) == "front":
+    if isinstance(data.get("front"), list) and not is_solved(data):
         return (
             f"{path}: is a front, not an answer of planner solve: name a row of it, such as "
             f"{path}:1, and one of the answer"
