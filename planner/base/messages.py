@@ -45,10 +45,18 @@ def shown(value: object, depth: int = 0) -> str:
         return repr(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
     if isinstance(value, int) and value.bit_length() > _BITS:
         return f"a number of about {int(value.bit_length() * 0.30103) + 1} digits"
+    if isinstance(value, set | frozenset) and value:
+        braces = _shown_collection(sorted(value, key=_alike), depth)
+        return "{" + braces[1:-1] + "}"
     if isinstance(value, list | tuple | dict):
         return _shown_collection(value, depth)
     text = one_line(str(value))
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+def _alike(value: object) -> tuple[str, str]:
+    """What members of a set are sorted by: their own order is another in each process."""
+    return shown(value), str(value)
 
 
 def _shown_collection(value: list[Any] | tuple[Any, ...] | dict[Any, Any], depth: int) -> str:

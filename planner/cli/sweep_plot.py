@@ -183,11 +183,15 @@ class _Asked:
         from planner.report.charts import sweep_lines as lines  # noqa: PLC0415  (not for --help)
         from planner.report.charts.sweep_map import map_picture  # noqa: PLC0415
         from planner.studies.sweep.columns import NONE_CHOSEN  # noqa: PLC0415
-        from planner.studies.sweep.winners import minimized  # noqa: PLC0415
+        from planner.studies.sweep.winners import check_alike, minimized  # noqa: PLC0415
 
         if not rows:
             raise InputError(f"where: {NONE_CHOSEN}")
         x, y, least = self.x or "", self.y or "", self.least or minimized(rows)
+        shown = {"x": (x,), "y": (y,), "color": (self.color,), "columns": self.columns}
+        shown |= {"least": (least,)} if self.kind == "map" else {}
+        if name := next((name for name, columns in shown.items() if "value" in columns), ""):
+            check_alike(rows, name)
         if self.kind == "map":
             return map_picture(rows, x, y, self.color or "", least)
         if self.kind == "line":

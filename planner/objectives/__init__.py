@@ -49,3 +49,6 @@ from planner.objectives.registry import (
 from planner.objectives.registry import (
     fronts as fronts,
 )
+from planner.objectives.registry import (
+    objective_asked as objective_asked,
+)

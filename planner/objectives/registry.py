@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from planner.base.registry import Registry
 from planner.objectives.days import Days
 from planner.objectives.energy import Energy
@@ -23,6 +26,16 @@ OBJECTIVES: Registry[Objective] = Registry(
 """By name."""
 FRONTS = (("time", "energy"), ("time", "energy", "memory"))
 """Fronts that may be asked for with any objective."""
+
+
+def objective_asked(name: str, asked: Mapping[str, Any]) -> Objective:
+    """An objective as a question has it: of money, where that says what a chip-hour costs.
+
+    Args:
+        name: Of the objective.
+        asked: Fields of the question.
+    """
+    return OBJECTIVES[name].priced(asked.get("price_per_chip_hour"))
 
 
 def fronts() -> tuple[tuple[str, ...], ...]:

@@ -13,7 +13,7 @@ from planner.base.jsonfile import sealed
 from planner.base.printable import Shown
 from planner.base.version import SCHEMA_VERSION
 from planner.cost.facts import PlanFacts
-from planner.objectives import ENERGY, OBJECTIVES, TIME, Objective
+from planner.objectives import ENERGY, TIME, Objective, objective_asked
 from planner.plan import Plan
 from planner.question.files.result_layout import RESULT_VERSION
 from planner.results.certificate import Certificate
@@ -163,9 +163,7 @@ class SolveResult(Shown):
     @property
     def minimized(self) -> Objective:
         """What the best plan has the least of."""
-        return OBJECTIVES[self.objective_name].priced(
-            self.question.asked.get("price_per_chip_hour")
-        )
+        return objective_asked(self.objective_name, self.question.asked)
 
     @property
     def beside(self) -> tuple[Objective, ...]:
@@ -188,8 +186,8 @@ class SolveResult(Shown):
     @property
     def compared(self) -> tuple[Objective, ...]:
         """What plans of the front are compared by."""
-        price = self.question.asked.get("price_per_chip_hour")
-        return tuple(OBJECTIVES[name].priced(price) for name in self.front.objectives)
+        asked = self.question.asked
+        return tuple(objective_asked(name, asked) for name in self.front.objectives)
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object in the order of the print; docs/json.md documents its keys."""

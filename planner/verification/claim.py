@@ -6,7 +6,7 @@ import numpy as np
 
 from planner.base.arrays import FloatArray
 from planner.cost.evaluate import evaluate_totals
-from planner.objectives import OBJECTIVES, Costs
+from planner.objectives import OBJECTIVES, Costs, objective_asked
 from planner.plan import ORDERS, Plan, PlanTable
 from planner.question.files.plan_file import plan_of
 from planner.question.files.plan_models import PlanModel
@@ -24,7 +24,7 @@ def claim_words(certificate: Certificate) -> str:
     job = f"{certificate.question.get('model')} on {on}"
     if claim.objective_name not in OBJECTIVES or claim.status == "infeasible":
         return f"{job}: no uniform plan that is asked for fits"
-    objective = OBJECTIVES[claim.objective_name]
+    objective = objective_asked(claim.objective_name, certificate.question)
     if claim.objective is None or claim.bound is None:
         known = (
             "" if claim.bound is None else f", and none is below {claim.bound:.6g} {objective.unit}"

@@ -164,6 +164,15 @@ def test_a_sum_that_is_not_proved_says_how_far_off_it_is() -> None:
     assert [phase.answer.status for phase in result.phases].count("optimal") <= 1
 
 
+@each(("price", "noun"), [(3.0, "money per step"), (None, "chip-hours per step")])
+def test_a_sum_of_money_is_named_by_whether_there_is_a_price(
+    price: float | None, noun: str
+) -> None:
+    asked = {**SMALL, "model": "gpt3-125m", "objective": "money", "price_per_chip_hour": price}
+    result = solve_phases(**{**asked, "seq_len": 2048}, phases=("1e9",))
+    assert f"each phase has the least {noun}" in " ".join(str(result).split())
+
+
 def test_energy_adds_and_memory_does_not() -> None:
     energy = solve_phases(**SMALL, phases=PHASES[1:], objective="energy")
     assert energy.total is not None

@@ -32,6 +32,15 @@ def test_values_are_shown_as_yaml_writes_them(value: Any, text: str) -> None:
     assert shown(value) == text
 
 
+def test_a_set_is_shown_in_one_order() -> None:
+    """Its own is that of hashes: of texts it is another in each process."""
+    words = [f"w{at}" for at in range(9)]
+    for one in (set(words), frozenset(words), set(reversed(words))):
+        assert shown(one) == "{'w0', 'w1', 'w2', 'w3', ...}"
+    assert shown({frozenset(words), 2, "a"}) == "{'a', 2, {'w0', 'w1', 'w2', 'w3', ...}}"
+    assert shown(set()) == "set()"
+
+
 def test_a_number_that_python_refuses_to_write_out_is_shown() -> None:
     assert shown(1 << 40_000) == "a number of about 12042 digits"
 

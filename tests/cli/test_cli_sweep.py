@@ -23,6 +23,7 @@ from planner.studies.sweep.question.keys import answering_version
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.running import workers
 from planner.studies.sweep.store import Solved, Store
+from planner.studies.sweep.winners import noun_of, winners
 
 STUDY = """
 job: {model: gpt3-125m}
@@ -176,6 +177,38 @@ def test_more_is_better_of_some_figures_and_objectives_are_not_mixed(tmp_path: P
     assert [row[:2] for row in found["rows"]] == [["50 %", "1.5 J"], ["30 %", "1.3 J"]]
     said = "no other has as little energy per step (J) and as much mfu"
     assert said in picture.read_text(encoding="utf-8")
+
+
+@each(("flags", "name"), [
+    (("--x", "chips", "--y", "batch_tokens", "--color", "plan"), "least"),
+    (("--kind", "scatter", "--x", "batch_tokens", "--y", "value"), "y"),
+    (("--kind", "scatter", "--x", "value", "--y", "best.mfu"), "x"),
+    (("--x", "batch_tokens", "--y", "value"), "y"),
+    (("--columns", "chips,value"), "columns"),
+    (("--x", "chips", "--y", "best.mfu", "--least", "best.mfu", "--color", "value"), "color"),
+])  # fmt: skip
+def test_no_picture_has_what_points_minimize_where_that_differs(
+    flags: tuple[str, ...], name: str, tmp_path: Path
+) -> None:
+    """Also where each is alone in its place."""
+    said = refused("sweep", "plot", unlike(tmp_path), *flags, "--plot", tmp_path / "p.svg")
+    assert said == [
+        f"{name}: points minimize energy and time, which cannot be compared; name one figure, e.g. "
+        f"--{name} best.step_time_s"
+    ]
+
+
+def test_money_is_not_compared_with_chip_hours(store: Path) -> None:
+    rows = [
+        row._replace(answer=row.answer | {"objective_name": "money"},
+                     asked=row.asked | {"price_per_chip_hour": 2.0 if at % 2 else None})
+        for at, row in enumerate(opened(store).rows())
+    ]  # fmt: skip
+    words = "points minimize chip-hours per step and money per step, which cannot be compared"
+    with pytest.raises(InputError, match=words):
+        winners(rows, ("model",), "value")
+    assert noun_of(rows) == "value"
+    assert noun_of(rows[::2]) == "chip-hours per step"
 
 
 def test_a_dry_run_counts_estimates_and_shows_three(

@@ -16,6 +16,7 @@ from support.cases import each
 import hardware_db
 from cli.command import planner, refused, replaced, solve
 from cli.test_compare_answers import ASKED, Edit, second, settled, written
+from planner.base.units import plain
 
 CONSTANTS, PROGRAM = {"constants": "x"}, {"planner": "0.0.9"}
 UNBOUND = ("--max-memory", "79GB")
@@ -276,3 +277,11 @@ def test_money_with_a_price_and_without(tmp_path: Path) -> None:
     (line,) = refused("compare", old, new)
     assert line.endswith(f"chip-hours per step and {new} money per step; compare answers to one "
                          "question")  # fmt: skip
+
+
+def test_money_is_no_chip_hours(tmp_path: Path) -> None:
+    document = solve(*ASKED, "--no-clocks", "--objective", "money", "--price-per-chip-hour", "3")
+    pair = [written(tmp_path / f"{at}.json", document) for at in range(2)]
+    said = " ".join(planner("compare", *pair).out.split())
+    money = plain(document["certificate"]["objective"], 4)
+    assert f"1.json: {money} (optimal); the answers are the same" in said

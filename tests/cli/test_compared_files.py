@@ -97,6 +97,19 @@ def test_an_answer_beside_a_plan_needs_a_row(folder: Path) -> None:
     assert planner("compare", f"{folder / 'a.json'}:1", folder / "b.yaml").code == 0
 
 
+@each("name", ["front.json", "front.csv"])
+def test_a_whole_front_beside_an_answer(name: str, folder: Path, tmp_path: Path) -> None:
+    """It is what is said, whichever comes first; a row of each is compared."""
+    front, answer = tmp_path / name, folder / "a.json"
+    solve(*ASKED, "--pareto", front)
+    for pair in ((answer, front), (front, answer)):
+        assert refused("compare", *pair) == [
+            f"{front}: is a front, not an answer of planner solve: name a row of it, such as "
+            f"{front}:1, and one of the answer"
+        ]
+    assert planner("compare", f"{answer}:1", f"{front}:1").code == 0
+
+
 @each(("text", "words"), [
     ('{"model": "gpt3-125m", "chips": 8}', "is a job file, not an answer of planner solve or a "
      "plan: planner solve takes it"),

@@ -64,6 +64,13 @@ def test_certificates_of_questions_hold(job: dict[str, Any]) -> None:
     assert verdict.checked["meshes"] > 0
 
 
+@each(("price", "unit"), [(3.0, "money"), (None, "chip h")])
+def test_a_claim_has_the_unit_of_what_is_minimized(price: float | None, unit: str) -> None:
+    asked = {**shared.JOB, "objective": "money", "price_per_chip_hour": price}
+    claim = verify(shared.certificate_of(**asked)).claim
+    assert claim.endswith(f" {unit}") or f" {unit};" in claim, claim
+
+
 def test_a_certificate_says_what_the_answer_says(certificate: dict[str, Any]) -> None:
     answer = solve_request(request_from(shared.JOB))
     assert certificate["claim"]["objective"] == answer.objective

@@ -8,6 +8,7 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.printable import Shown
+from planner.objectives import Objective
 from planner.question.provenance import stamped
 
 
@@ -48,7 +49,7 @@ class TwoAnswers(Shown):
 
     Attributes:
         names: Of the files, the older one first.
-        objective_name, unit: What the best plans minimize.
+        minimized: What the best plans have the least of.
         statuses, objectives: How the searches ended, and what they found; None: no plan.
         changes: Fields in which they differ that say why, the first ones of each group.
         changes_left_out: How many more there are, by group.
@@ -58,8 +59,7 @@ class TwoAnswers(Shown):
     """
 
     names: tuple[str, str]
-    objective_name: str
-    unit: str
+    minimized: Objective
     statuses: tuple[str, str]
     objectives: tuple[float | None, float | None]
     changes: tuple[Change, ...]
@@ -78,8 +78,8 @@ class TwoAnswers(Shown):
         return stamped(
             {
                 "files": list(self.names),
-                "objective_name": self.objective_name,
-                "objective_unit": self.unit,
+                "objective_name": self.minimized.name,
+                "objective_unit": self.minimized.unit,
                 "statuses": list(self.statuses),
                 "objectives": list(self.objectives),
                 "change": self.change,

@@ -39,7 +39,7 @@ def two_answers(old: Document, new: Document) -> TwoAnswers:
             another objective.
     """
     before, after = read_answer(old), read_answer(new)
-    one = _minimized(before, after)
+    minimized = _minimized(before, after)
     changes, left_out = all_changes(before, after)
     reasons, parts = _reasons(before, after, changes)
     if more := sum(left_out.get(group, 0) for group in OF_QUESTION):
@@ -48,8 +48,7 @@ def two_answers(old: Document, new: Document) -> TwoAnswers:
     reasons += [*_proof(before, after), *_unexplained(before, after, reasons)]
     return TwoAnswers(
         names=(before.name, after.name),
-        objective_name=one.name,
-        unit=one.unit,
+        minimized=minimized,
         statuses=(before.file.certificate.status, after.file.certificate.status),
         objectives=(before.objective, after.objective),
         changes=tuple(changes if changes or reasons else rest_of(before, after)),

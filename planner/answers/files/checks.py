@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 from planner.answers.files.clocks import FrontClocks, PlanClocks
 from planner.answers.files.reevaluation import differences
 from planner.base.fields import choice, refusal
-from planner.objectives import BY_PRODUCT, OBJECTIVES, Objective
+from planner.objectives import BY_PRODUCT, OBJECTIVES, Objective, objective_asked
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.uneven import UNEVEN, limits_on_front
 from planner.question.request import Request
@@ -156,8 +156,7 @@ class SolvedDocument(_Loose):
     @property
     def minimized(self) -> Objective:
         """What the best plan has the least of."""
-        price = self.question.asked.get("price_per_chip_hour")
-        return OBJECTIVES[self.certificate.objective_name].priced(price)
+        return objective_asked(self.certificate.objective_name, self.question.asked)
 
 
 class _Known(_Loose):

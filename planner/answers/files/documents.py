@@ -124,7 +124,7 @@ def _answer_in(path: Path, content: bytes) -> Document | None:
 
 
 def _no_plan(path: Path, content: bytes) -> str:
-    """What is wrong with a file beside an answer; nothing of a plan or a front."""
+    """What is wrong with a file beside an answer of which no row is named; nothing of a plan."""
     try:
         data, text = read_content(path, content)
         check_given_version(data, Origin(file=str(path), content=text.content))
@@ -132,6 +132,11 @@ def _no_plan(path: Path, content: bytes) -> str:
         return _fault_as_json(path, content) or str(error)
     if other := with_command(data, "an answer of planner solve or a plan", "plan", "front"):
         return f"{path}: {other}"
+    if isinstance(data.get("front"), list) and not is_solved(data):
+        return (
+            f"{path}: is a front, not an answer of planner solve: name a row of it, such as "
+            f"{path}:1, and one of the answer"
+        )
     if "plan" in data:
         return ""
     none = "" if kind_of(data) else f"{path}: is neither an answer of planner solve nor a plan"

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from planner.answers.run.phased import Passage, Phase, PhasesResult, Sum
 from planner.base.units import plain, plural, show_change, show_count, show_percent, show_seconds
-from planner.objectives import OBJECTIVES
 from planner.report.tables.goodput import days_only, days_words
 from planner.report.tables.tables import SplitTable, indented, pairs, section, spaced
 from planner.report.tables.terminal import bill_rows, size_rows
@@ -110,7 +109,7 @@ def sum_rows(result: PhasesResult, total: Sum) -> list[tuple[str, str]]:
 
 
 def _proof_words(result: PhasesResult, total: Sum) -> str:
-    least = OBJECTIVES[result.phases[0].answer.objective_name].noun
+    least = result.phases[0].answer.minimized.noun
     if total.objective is None or total.bound is None:
         each = "each" if result.status == "optimal" else "not every"
         return f"{each} phase is proved; {least} has no sum over phases"

@@ -10,7 +10,6 @@ from rich.text import Text
 from planner.answers.changes.two_answers import Change, TwoAnswers
 from planner.base.messages import shown
 from planner.base.units import show_seconds
-from planner.objectives import OBJECTIVES
 from planner.report.tables.explain import signed
 from planner.report.tables.tables import section, table
 
@@ -50,7 +49,7 @@ def _blocks(result: TwoAnswers) -> Iterator[RenderableType]:
 
 
 def _head(result: TwoAnswers) -> str:
-    objective = OBJECTIVES[result.objective_name]
+    objective = result.minimized
     values = [
         f"{name}: {'no plan' if value is None else objective.show(value)} ({status})"
         for name, value, status in zip(
@@ -62,7 +61,7 @@ def _head(result: TwoAnswers) -> str:
     elif not result.changes and not result.reasons:
         ending = "; the answers are the same"
     else:
-        ending = f"; {result.objective_name} {signed(result.change)}"
+        ending = f"; {objective.name} {signed(result.change)}"
     return f"{', '.join(values)}{ending}"
 
 

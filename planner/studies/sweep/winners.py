@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from planner.base.errors import InputError
 from planner.base.messages import shown
-from planner.objectives import OBJECTIVES
+from planner.objectives import OBJECTIVES, objective_asked
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
 
@@ -56,7 +56,7 @@ def winners(rows: Iterable[Row], names: Sequence[str], least: str) -> dict[tuple
             continue
         place, value = tuple(cell(row, name) for name in names), sign(least) * value
         if place in found and least == "value":
-            _check_alike(row, found[place][1])
+            check_alike((row, found[place][1]), "least")
         if place not in found or value < found[place][0]:
             found[place] = (value, row)
     return {place: row for place, (_, row) in found.items()}
@@ -67,28 +67,40 @@ def sign(name: str) -> float:
     return -1.0 if name.rpartition(".")[2] in _MORE_IS_BETTER else 1.0
 
 
-def _check_alike(one: Row, other: Row) -> None:
-    """Refuses to compare what two points minimize where that differs.
+def check_alike(rows: Iterable[Row], asked_by: str) -> None:
+    """Refuses to compare what points minimize where that differs.
+
+    Args:
+        rows: Points; those without a plan say nothing.
+        asked_by: What asks for their `value`, for messages.
 
     Raises:
         InputError: It does.
     """
-    kinds = [str(row.answer.get("objective_name")) for row in (one, other)]
-    if len(set(kinds)) > 1:
+    kinds = _kinds(rows)
+    if len(kinds) > 1:
+        names = {name for name, _ in kinds}
+        named = names if len(names) > 1 else {noun for _, noun in kinds}
         raise InputError(
-            f"least: points minimize {' and '.join(sorted(kinds))}, which cannot be compared; "
-            "name one figure, e.g. --least best.step_time_s"
+            f"{asked_by}: points minimize {' and '.join(sorted(named))}, which cannot be compared; "
+            f"name one figure, e.g. --{asked_by} best.step_time_s"
         )
 
 
 def noun_of(rows: Iterable[Row]) -> str:
     """What `value` is of points that all minimize the same: `money per step`."""
-    kinds = {(row.answer.get("objective_name"), row.asked.get("price_per_chip_hour") is not None)
-             for row in rows if row.answer.get("best")}  # fmt: skip
-    names = {str(name) for name, _ in kinds}
-    if len(names) != 1 or (name := names.pop()) not in OBJECTIVES:
-        return "value"
-    return OBJECTIVES[name].priced(1.0 if all(priced for _, priced in kinds) else None).noun
+    kinds = _kinds(rows)
+    return kinds.pop()[1] if len(kinds) == 1 else "value"
+
+
+def _kinds(rows: Iterable[Row]) -> set[tuple[str, str]]:
+    """What points minimize, with its noun: where a chip-hour has a price, money has another."""
+    answered = (row for row in rows if row.answer.get("best"))
+    named = ((str(row.answer.get("objective_name")), row.asked) for row in answered)
+    return {
+        (name, objective_asked(name, asked).noun if name in OBJECTIVES else "value")
+        for name, asked in named
+    }
 
 
 def chosen_over(rows: Iterable[Row], shown: Sequence[str]) -> str:
