@@ -7,7 +7,15 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, FailFast, FiniteFloat, PositiveInt, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    FiniteFloat,
+    PositiveInt,
+    ValidationError,
+)
 
 from planner.assumptions.file_kinds import with_command
 from planner.base.errors import InputError
@@ -53,6 +61,21 @@ PlanRow = tuple[int, str, bool, str, str, str]
 context-parallel mode, recomputation, what is offloaded (`optimizer+weights`)."""
 PlanBoundRow = tuple[int, str, bool, str, str, str, FiniteFloat, FiniteFloat]
 """The same, with least seconds and least joules."""
+
+
+def is_number(stated: object) -> bool:
+    """Whether a format is stated as a whole number, which `true` is not."""
+    return isinstance(stated, int) and not isinstance(stated, bool)
+
+
+def _number(stated: object) -> object:
+    if not is_number(stated):
+        raise ValueError("the format is a number")
+    return stated
+
+
+FirstFormat = Annotated[Literal[1], BeforeValidator(_number)]
+"""Format 1 as a number; of itself `Literal[1]` takes `true` too."""
 
 
 class _Part(BaseModel):
@@ -114,7 +137,7 @@ class Claim(_Part):
 class Certificate(_Part):
     """The whole document; `sha256` is over all else."""
 
-    certificate: Literal[1]
+    certificate: FirstFormat
     question: dict[str, Any]
     versions: dict[str, str]
     records: dict[str, str]
@@ -179,7 +202,7 @@ def parsed(content: str | bytes, name: str) -> tuple[dict[str, Any], Certificate
         raise InputError(f"{name}: is no certificate: it is not JSON") from error
     fields = found if isinstance(found, dict) else {}
     stated = fields.get("certificate")
-    if not isinstance(stated, int):
+    if not is_number(stated):
         none = "is no certificate: it has no field 'certificate' with a number"
         raise InputError(f"{name}: {with_command(fields, 'a certificate', 'certificate') or none}")
     if stated != FORMAT:

@@ -194,6 +194,7 @@ def test_commands_write_and_check_a_certificate(tmp_path: Path) -> None:
         ('{"certificate": {"status": 2}, "x": 1}', "is a front, not a certificate"),
         ('{"certificate": "a"}', "is a front, not a certificate"),
         ('{"certificate": 2}', "format 2"),
+        ('{"certificate": true, "nodes": {}}', "no field 'certificate' with a number"),
         ('{"certificate": 1}', "question: is missing"),
         ("[" * 100_000, "more than 9,333 lists and objects"),
         ("[" * 900 + " " * 100_000, "not JSON"),

@@ -144,3 +144,19 @@ def test_a_funnel_that_time_ended_is_whole_only_where_time_was_limited(of_unifor
     check_funnel(short, listed)
     with pytest.raises(Fault, match="does not end with stages"):
         check_funnel(short, replace(listed, timed=False))
+
+
+def test_what_the_first_step_left_has_no_more_than_its_least_bound(of_uniform: bytes) -> None:
+    _, own, _ = opened(of_uniform, "proof")
+    first = own.funnel[0].model_copy(update={"dropped": 0, "lowest": None})
+    bounds = np.linspace(2.0, 3.0, first.rows)
+    listed = Listed(first="LB0", rows=first.rows, meshes=first.meshes, timed=True, least_s=bounds)
+    for stated, honest in ((1.5, True), (2.0, True), (2.001, False), (2.9, False)):
+        claim = own.claim.model_copy(update={"left": first.rows, "lowest_left": stated})
+        short = own.model_copy(update={"funnel": [first], "claim": claim})
+        if honest:
+            check_funnel(short, listed)
+            continue
+        with pytest.raises(Fault, match="the bound of the rows left is 2, not 2"):
+            check_funnel(short, listed)
+        check_funnel(short, replace(listed, least_s=None))

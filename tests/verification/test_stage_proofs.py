@@ -142,6 +142,12 @@ def test_what_is_no_archive_is_bad_input(content: bytes) -> None:
         verify_stages(content)
 
 
+def test_a_format_that_is_no_number_is_refused(proofs: dict[str, bytes]) -> None:
+    document, texts = parts_of(proofs["uneven"])
+    with pytest.raises(InputError, match=r"is no certificate: .*stages"):
+        verify_stages(archive({**document, "stages": True}, texts))
+
+
 @each(("changes", "said"), [
     ({"layout": "uniform"}, "name a .json file"),
     ({"objective": "energy"}, "cover the least step time, not energy"),

@@ -32,6 +32,8 @@ from planner.verification.stages.listing import MachineSpace, PoolSpace
 STAGES_TRUSTED = (
     *TRUSTED,
     "the bounds that drop rows (LB0, LB1, LB2, of power), whose counts and least values are shown",
+    "the least bound of rows that are left, where any are, unless time ended the search at LB0 and "
+    "not on a torus: there it is computed again",
     "that the program of a row holds every plan of it that is wanted, in whole numbers that are "
     "rounded down, how many rows a row of LB0 becomes, and that rows without a program have no "
     "better plan; --every solves the question again and compares all",

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, NonNegativeInt, Validat
 
 from planner.base.errors import InputError
 from planner.base.messages import mistakes, shown
-from planner.verification.document import LARGEST_BYTES, Point, Rows, sealed, text_of
+from planner.verification.document import LARGEST_BYTES, FirstFormat, Point, Rows, sealed, text_of
 from strict_yaml.limits import HINT, larger_than, largest, raised
 
 PROOF = "proof.json"
@@ -81,7 +81,7 @@ class StageProof(_Part):
     better, and rows that are left.
     """
 
-    stages: Literal[1]
+    stages: FirstFormat
     question: dict[str, Any]
     versions: dict[str, str]
     records: dict[str, str]

@@ -64,8 +64,10 @@ def check_funnel(own: StageProof, listed: Listed) -> None:
     _check_first(steps[0], listed)
     for before, after in pairwise(steps):
         _check_passed(before, after, listed)
-    if steps[-1].name != _LAST and (len(steps) > 1 or not listed.timed):
-        raise Fault(f"funnel: it does not end with {_LAST}")
+    if steps[-1].name != _LAST:
+        if len(steps) > 1 or not listed.timed:
+            raise Fault(f"funnel: it does not end with {_LAST}")
+        _check_lowest_left(own, listed)
 
 
 def _in_order(funnel: list[Step]) -> list[Step]:
@@ -98,6 +100,16 @@ def _check_first(step: Step, listed: Listed) -> None:
         raise Fault(
             f"{where}: {above:,} rows have the bound {step.lowest:.12g}, not {step.dropped:,}"
         )
+
+
+def _check_lowest_left(own: StageProof, listed: Listed) -> None:
+    """What the first step left, as the last one, is stated with the least bound of all rows."""
+    stated = own.claim.lowest_left
+    if listed.least_s is None or stated is None:
+        return
+    least = float(np.min(listed.least_s, initial=math.inf))
+    if stated > least * (1 + SAME):
+        raise Fault(f"claim: the bound of the rows left is {least:.12g}, not {stated:.12g}")
 
 
 def _check_passed(before: Step, after: Step, listed: Listed) -> None:
