@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -38,7 +39,8 @@ _OURS = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "froze
 def library(name: str, lacking: str) -> Any:
     """A module of a library that not every installation has.
 
-    One that is there and cannot be imported raises what it raises; see `broken_library`.
+    One that is there and cannot be imported raises what it raises; see `broken_library`. What
+    Ctrl-C and SIGTERM do stays as it is: with dask-jobqueue 0.9 Ctrl-C would end a program with 0.
 
     Args:
         name: The module.
@@ -47,12 +49,17 @@ def library(name: str, lacking: str) -> Any:
     Raises:
         InputError: It is not installed.
     """
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or f"{name}.".startswith(f"{error.name}."):
             raise InputError(lacking) from error
         raise
+    finally:
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
 
 
 def is_ours(filename: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -45,10 +45,7 @@ def shown(value: object, depth: int = 0) -> str:
         return repr(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
     if isinstance(value, int) and value.bit_length() > _BITS:
         return f"a number of about {int(value.bit_length() * 0.30103) + 1} digits"
-    if isinstance(value, set | frozenset) and value:
-        braces = _shown_collection(sorted(value, key=_alike), depth)
-        return "{" + braces[1:-1] + "}"
-    if isinstance(value, list | tuple | dict):
+    if isinstance(value, list | tuple | dict) or (value and isinstance(value, set | frozenset)):
         return _shown_collection(value, depth)
     text = one_line(str(value))
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
@@ -59,15 +56,15 @@ def _alike(value: object) -> tuple[str, str]:
     return shown(value), str(value)
 
 
-def _shown_collection(value: list[Any] | tuple[Any, ...] | dict[Any, Any], depth: int) -> str:
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
+def _shown_collection(value: Collection[Any], depth: int) -> str:
+    opening, closing = "[]" if isinstance(value, list | tuple) else "{}"
     if depth >= _DEEPEST:
         return f"{opening}...{closing}" if value else opening + closing
-    first = list(value)[:_MOST]
+    first = sorted(value, key=_alike) if isinstance(value, set | frozenset) else list(value)
     if isinstance(value, dict):
-        parts = [f"{shown(key, _DEEPEST)}: {shown(value[key], depth + 1)}" for key in first]
+        parts = [f"{shown(key, _DEEPEST)}: {shown(value[key], depth + 1)}" for key in first[:_MOST]]
     else:
-        parts = [shown(item, depth + 1) for item in first]
+        parts = [shown(item, depth + 1) for item in first[:_MOST]]
     more = ["..."] if len(value) > _MOST else []
     return opening + ", ".join(parts + more) + closing
 

@@ -1,6 +1,7 @@
 """Libraries that are missing, and those that are there and cannot be imported."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +79,14 @@ def test_a_command_ends_with_a_line_about_a_broken_library(tmp_path: Path) -> No
         "error: ortools cannot be imported (ImportError: broken); planner doctor tries every "
         "library\n",
     )  # fmt: skip
+
+
+def test_a_library_that_takes_ctrl_c_does_not_keep_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With that of batch systems an interrupted study ended with 0 and said nothing."""
+    text = "import signal, sys\nsignal.signal(signal.SIGINT, lambda *_: sys.exit())\n"
+    put(tmp_path, monkeypatch, takes_ctrl_c=text)
+    before = signal.getsignal(signal.SIGINT)
+    assert library("takes_ctrl_c", "").__name__ == "takes_ctrl_c"
+    assert signal.getsignal(signal.SIGINT) is before

@@ -120,8 +120,8 @@ _FIGURES = {"time": "best.step_time_s", "energy": "best.energy_per_step_j"}
 
 def minimized(rows: Iterable[Row]) -> str:
     """The figure of which all points have the least, by its column."""
-    names = {row.answer.get("objective_name") for row in rows if row.answer.get("best")}
-    return _FIGURES.get(str(names.pop()), "value") if len(names) == 1 else "value"
+    kinds = _kinds(rows)
+    return _FIGURES.get(kinds.pop()[0], "value") if len(kinds) == 1 else "value"
 
 
 def number(row: Row, name: str) -> float | None:

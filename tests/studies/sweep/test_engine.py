@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,10 @@ from planner.studies.sweep.running.run import Run, run_study
 from planner.studies.sweep.running.workers import ScheduledWorkers, configured
 from planner.studies.sweep.store import Counts
 from studies.sweep.stand_in import Here, Questions, known
+
+_WITH_JOBQUEUE = pytest.mark.skipif(
+    find_spec("dask_jobqueue") is None, reason="dask-jobqueue is not installed"
+)
 
 STUDY = study_of(
     {"model": "gpt3-125m", "hardware": "h100-sxm5-80"},
@@ -182,9 +187,9 @@ def test_a_file_of_a_cluster_is_checked(tmp_path: Path) -> None:
     assert "line 2: workers: 0: must be at least 1" in str(refused.value)
 
 
+@_WITH_JOBQUEUE
 def test_the_script_of_a_batch_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As dask-jobqueue writes it: a process for each core, of one thread."""
-    pytest.importorskip("dask_jobqueue")
     path = tmp_path / "slurm.yaml"
     options = "{queue: cpu, cores: 2, memory: 8GB, walltime: '02:00:00', interface: lo}"
     path.write_text(f"kind: slurm\nworkers: 4\noptions: {options}\n", encoding="utf-8")
@@ -200,10 +205,10 @@ def test_the_script_of_a_batch_system(tmp_path: Path, monkeypatch: pytest.Monkey
         workers.client  # noqa: B018  (it connects)
 
 
+@_WITH_JOBQUEUE
 def test_a_batch_system_that_takes_no_job_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("dask_jobqueue")
     program = tmp_path / "sbatch"
     program.write_text("#!/bin/sh\necho 'sbatch: error: invalid partition: cpu' >&2\nexit 1\n")
     program.chmod(0o755)

@@ -124,7 +124,10 @@ def check_followed(here: Path, fields: dict[str, Any], file: str, old: str, new:
     assert answers() != before
 
 
-@each(("field", "file"), [("assumptions", "none.yaml"), ("failure_site", "none.yaml")])
+@each(("field", "file"), [
+    ("assumptions", "none.yaml"), ("failure_site", "none.yaml"), ("calibration", "none.txt"),
+    ("resume_from", "none.sh"), ("resume_from", "none.json:2"),
+])  # fmt: skip
 def test_a_file_that_is_not_there_ends_the_run(here: Path, field: str, file: str) -> None:
     """Its points were stored as refused, and the exit code was 0."""
     write_files(here)

@@ -45,8 +45,10 @@ _KEPT = "studies/sweep/kept.py"
 _EXTENDED = "planner."
 """What the groups begin with to which other packages add: frameworks, schedules, objectives."""
 _FILES = frozenset(field.name for field in ASKED if field.names_a_file)
-_LEADING = ("resume_from",)
-"""Of these those that lead to others, as a launch sources some: elsewhere it is another one."""
+_LEADING = "resume_from"
+"""Of these the one that leads to others, as a launch sources some: elsewhere it is another one."""
+_PATHS = ("calibration",)
+"""Of these those whose values are paths, whether or not a file is there, and never names."""
 _RECORDS = ("chips", "clusters")
 """Folders of `hardware_db` whose files are part of the questions that name them."""
 
@@ -101,11 +103,14 @@ class Keys:
         if name == "pools" and isinstance(value, dict):
             pools = ((self._record("hardware", one), chips) for one, chips in value.items())
             return [list(pool) for pool in pools]
-        is_path = isinstance(value, str) and (names_a_file(value) or is_file(Path(value)))
-        if name in _FILES and is_path:
-            content = self._digest("", value)
-            return [content, str(real_path(Path(value)))] if name in _LEADING else content
-        return value
+        if name not in _FILES or not isinstance(value, str):
+            return value
+        if name == _LEADING and (found := _leading(value)) is not None:
+            path, row = found
+            place = [self._digest("", str(path)), str(real_path(path))]
+            return place if row is None else [*place, row]
+        is_path = name in _PATHS or names_a_file(value) or is_file(Path(value))
+        return self._digest("", value) if is_path else value
 
     def _record(self, kind: str, name: str) -> str:
         try:
@@ -126,6 +131,14 @@ class Keys:
                 if self.files.setdefault(file, note) != note:
                     raise UnfinishedError(f"{file}: changes while it is read")
         return self._contents[kind, name]
+
+
+def _leading(value: str) -> tuple[Path, int | None] | None:
+    """The file of a run to go on from, and its row; None: the text of a plan, or none at all."""
+    from planner.question.files.front_file import file_and_row  # noqa: PLC0415  (few name a run)
+    from planner.question.launch.resuming import is_text_of_plan  # noqa: PLC0415  (reads launches)
+
+    return file_and_row(value) if value.strip() and not is_text_of_plan(value) else None
 
 
 def _record_of(kind: str, name: str) -> Any:
