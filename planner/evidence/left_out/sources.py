@@ -24,6 +24,10 @@ from planner.evidence.validation.predicting import Predictions, predict
 from planner.evidence.validation.scores import Errors, errors_of, is_test
 
 
+ENOUGH = 3
+"""Rows of a source from which its own factor can be told from its scatter."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLeftOut:
     """One source predicted without itself.
@@ -52,6 +56,8 @@ class KindLeftOut:
         goal: Mean error to be reached; None: none is set.
         sources, rows: How many.
         mean: Mean error with every source counting once.
+        after_scalar: The same of sources of `ENOUGH` rows or more after the median error of each is
+            taken off: what no factor of an installation could mend; None without any.
         of_rows: Errors with every row counting once.
         test_sources: Sources whose rows are all of the test split.
         test_mean: Mean error of those, each counting once; None without any.
@@ -62,6 +68,7 @@ class KindLeftOut:
     sources: int
     rows: int
     mean: float
+    after_scalar: float | None
     of_rows: Errors
     test_sources: int
     test_mean: float | None
@@ -106,15 +113,19 @@ def _source(reading: Reading, name: str, p: Predictions) -> SourceLeftOut:
     if in_the_fit(name):
         with_it = predict(of_sources(reading, [name]))[0]
         in_fit = float(np.abs(with_it.step_time_s / with_it.measured_s - 1).mean())
-    scaled = np.log(p.step_time_s / p.measured_s)
-    scaled = scaled - np.median(scaled)
     return SourceLeftOut(
         source=name,
         whole_test=bool(is_test(p).all()) and not in_the_fit(name),
         errors=_errors(p, np.ones(len(p), dtype=bool)),
-        after_scalar=float(np.abs(np.expm1(scaled)).mean()),
+        after_scalar=_after_scalar(p.step_time_s, p.measured_s),
         in_fit=in_fit,
     )
+
+
+def _after_scalar(predicted_s: FloatArray, measured_s: FloatArray) -> float:
+    """The mean error after the median one is taken off, in logarithms."""
+    errors = np.log(predicted_s / measured_s)
+    return float(np.abs(np.expm1(errors - np.median(errors))).mean())
 
 
 def _errors(p: Predictions, among: BoolArray) -> Errors:
@@ -134,6 +145,7 @@ def _kind(kind: Kind, found: Sequence[Predictions], held_out: set[str]) -> KindL
     if not by_source:
         return None
     means = {name: float(np.abs(own[0] / own[1] - 1).mean()) for name, own in by_source.items()}
+    scaled = [_after_scalar(own[0], own[1]) for own in by_source.values() if len(own[0]) >= ENOUGH]
     test = [mean for name, mean in means.items() if name in held_out]
     of_rows = errors_of(*(np.concatenate(parts) for parts in zip(*by_source.values(), strict=True)))
     assert of_rows is not None
@@ -143,6 +155,7 @@ def _kind(kind: Kind, found: Sequence[Predictions], held_out: set[str]) -> KindL
         sources=len(by_source),
         rows=of_rows.rows,
         mean=float(np.mean(list(means.values()))),
+        after_scalar=float(np.mean(scaled)) if scaled else None,
         of_rows=of_rows,
         test_sources=len(test),
         test_mean=float(np.mean(test)) if test else None,

@@ -8,8 +8,8 @@ from planner.report.tables.validation_tables import Table, percent
 
 def left_out_tables(found: LeftOutTable) -> list[Table]:
     """Errors by kind of run beside what is to be reached, and by source."""
-    kinds = ("kind of run", "sources", "rows", "mean", "goal", "rows mean", "rows bias",
-             "in interval", "test sources", "test mean")  # fmt: skip
+    kinds = ("kind of run", "sources", "rows", "mean", "goal", "after one scalar", "rows mean",
+             "rows bias", "in interval", "test sources", "test mean")  # fmt: skip
     sources = ("source", "whole test", "rows", "mean", "bias", "after one scalar", "in the fit",
                "in interval")  # fmt: skip
     return [
@@ -28,7 +28,7 @@ def left_out_tables(found: LeftOutTable) -> list[Table]:
 
 def _kind_cells(row: KindLeftOut) -> list[str]:
     return [row.kind, f"{row.sources}", f"{row.rows:,}", percent(row.mean), percent(row.goal),
-            percent(row.of_rows.mean), percent(row.of_rows.bias), percent(row.of_rows.coverage),
+            percent(row.after_scalar), percent(row.of_rows.mean), percent(row.of_rows.bias), percent(row.of_rows.coverage),
             f"{row.test_sources}", percent(row.test_mean)]  # fmt: skip
 
 
