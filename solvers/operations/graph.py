@@ -188,14 +188,22 @@ def begins(graph: Operations, seconds: Floats, lag: Floats, start: Floats | None
         lag: (e,) of each wait.
         start: (n,) before which none begins; None: 0.
     """
-    order = np.argsort(graph.before, kind="stable")
     begin = [0.0] * len(seconds) if start is None else start.tolist()
-    took = seconds.tolist()
-    edges = zip(
-        graph.before[order].tolist(), graph.after[order].tolist(), lag[order].tolist(), strict=True
-    )
-    for one, other, wait in edges:
-        begin[other] = max(begin[other], begin[one] + took[one] + wait)
+    return _begins(_waits(graph, lag), seconds.tolist(), begin)
+
+
+def _waits(graph: Operations, lag: Floats) -> list[tuple[int, int, float]]:
+    """The waits with what passes after the end of the one waited for, (e,) lags, in order."""
+    order = np.argsort(graph.before, kind="stable")
+    columns = graph.before[order], graph.after[order], lag[order]
+    return list(zip(*(one.tolist() for one in columns), strict=True))
+
+
+def _begins(waits: list[tuple[int, int, float]], took: list[float], begin: list[float]) -> Floats:
+    """(n,) begins after all waits; `begin` holds those before which none begins, and changes."""
+    for one, other, wait in waits:
+        arrives = begin[one] + took[one] + wait
+        begin[other] = max(begin[other], arrives)
     return np.array(begin)
 
 
@@ -216,6 +224,52 @@ def at_level(graph: Operations, level: Ints) -> Floats:
     return shares
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """What passes between the changes of levels of steps that repeat.
+
+    Attributes:
+        changes: (m,) waits from a step to the next that take time.
+        begin: (m + 1, n) begins after that of the whole step, and after that of the first operation
+            behind each change; -inf: it does not wait for that.
+        took: (m + 1, m + 1) seconds from each of these to the end of all, and to each change.
+        period: Of a step.
+    """
+
+    changes: Ints
+    begin: Floats
+    took: Floats
+    period: float
+
+
+def passed(
+    graph: Operations, seconds: Floats, lag: Floats, turned: Floats, begin: Floats
+) -> Passed | None:
+    """What passes in steps whose changes make them longer; None: no change does.
+
+    Args:
+        graph: The operations.
+        seconds: (n,) of each.
+        lag: (e,) of each wait.
+        turned: (w,) of each wait for the step before.
+        begin: (n,) of each in a step that does not repeat.
+    """
+    ends, turn = begin + seconds, graph.turn
+    late = ends.max(initial=0.0)
+    if turn is None or not (ends[turn.last] + turned > late + begin[turn.first]).any():
+        return None
+    waits, took, changes = _waits(graph, lag), seconds.tolist(), np.flatnonzero(turned)
+    rows = [begin]
+    for first in turn.first[changes].tolist():
+        start = [-math.inf] * len(took)
+        start[first] = 0.0
+        rows.append(_begins(waits, took, start))
+    begun = np.array(rows)
+    end = begun + seconds
+    between = np.column_stack([end.max(axis=1), end[:, turn.last[changes]] + turned[changes]])
+    return Passed(changes=changes, begin=begun, took=between, period=_greatest_mean(between))
+
+
 def _repeated(
     graph: Operations, seconds: Floats, lag: Floats, turned: Floats
 ) -> tuple[Floats, float]:
@@ -227,26 +281,16 @@ def _repeated(
         lag: (e,) of each wait.
         turned: (w,) of each wait for the step before.
     """
-    begin = begins(graph, seconds, lag)
-    ends = begin + seconds
-    end, turn = float(ends.max(initial=0.0)), graph.turn
-    if turn is None or not (ends[turn.last] + turned > end + begin[turn.first]).any():
-        return begin, end
-    at = np.flatnonzero(turned)
-    last, first = turn.last[at], turn.first[at]
-    rows = []
-    for one in (None, *first.tolist()):
-        start = np.full(len(seconds), 0.0 if one is None else -np.inf)
-        start[one] = 0.0
-        ends = begins(graph, seconds, lag, start) + seconds
-        rows.append(np.append(ends.max(), ends[last] + turned[at]))
-    took = np.array(rows)
-    period, late = _greatest_mean(took), np.zeros(len(took))
+    begin, turn = begins(graph, seconds, lag), graph.turn
+    found = passed(graph, seconds, lag, turned, begin)
+    if turn is None or found is None:
+        return begin, float((begin + seconds).max(initial=0.0))
+    late = np.zeros(len(found.took))
     for _ in late:
-        late = np.maximum(late, (late[:, None] + took - period).max(axis=0))
+        late = np.maximum(late, (late[:, None] + found.took - found.period).max(axis=0))
     start = np.zeros(len(seconds))
-    np.maximum.at(start, first, late[1:])
-    return begins(graph, seconds, lag, start), period
+    np.maximum.at(start, turn.first[found.changes], late[1:])
+    return begins(graph, seconds, lag, start), found.period
 
 
 def _greatest_mean(took: Floats) -> float:

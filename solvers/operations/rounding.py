@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.clock import OutOfTime, left_s
+from solvers.operations.cycles import Cycle, longest_cycle
 from solvers.operations.graph import TOLERANCE, Ints, Levels, Operations, at_level, evaluated, turns
 from solvers.operations.program import solve
 
@@ -23,6 +24,8 @@ Planned = Callable[[float], Levels | None]
 _SHORTER = (1.0, 0.99, 0.985, 0.98, 0.96)
 _ROUNDING = 1e-12
 """Relative, of sums of seconds in another order."""
+_MOST_CYCLES = 16
+"""That are kept to test other levels by."""
 _MOST_TRIED = 500_000
 """Waits that the evaluations of `slowed` go through, in all."""
 
@@ -158,11 +161,33 @@ def slowed(graph: Operations, level: Ints, limit: float, deadline: float = math.
             if cost[group, to] >= cost[group, level[group]]:
                 continue
             tries += 1
-            if now.tried(int(group), int(to), limit) and now.cost < best:
+            if now.tried(int(group), int(to), limit, best):
                 best, improved = now.cost, True
             else:
                 now.back()
     return now.level
+
+
+class _Bound:
+    """What levels have to keep to.
+
+    Attributes:
+        end: Seconds until the end of all.
+        most: Cost that is too much.
+    """
+
+    def __init__(self, end: float, most: float, spent: float, graph: Operations) -> None:
+        self.end, self.most = end, most
+        self._spent, self._per_second = spent, graph.per_second
+
+    def cost(self, end: float) -> float:
+        """Of levels whose operations end then."""
+        return self._spent + self._per_second * end
+
+    def breaks(self, end: float) -> bool:
+        """Whether levels that end then or later do not keep to it, whatever the rounding."""
+        dear = self.cost(end) > self.most + abs(self.most) * _ROUNDING
+        return dear or end > self.end * (1 + _ROUNDING)
 
 
 class _Walked:
@@ -175,6 +200,7 @@ class _Walked:
 
     def __init__(self, graph: Operations, level: Ints) -> None:
         order, count = np.argsort(graph.after, kind="stable"), len(graph.seconds)
+        self.at = np.argsort(order).tolist()  # of each wait of the graph, here
         self.graph, self.level = graph, level.copy()
         self.waits = graph.before[order].tolist(), graph.after[order].tolist()
         self.first_wait = np.searchsorted(graph.after[order], np.arange(count + 1)).tolist()
@@ -198,29 +224,64 @@ class _Walked:
         self.begin: list[float] = alone.begin.tolist()
         self.end, self.cost, self.rest = found.end, found.cost, self._rest()
         self.kept = self.begin, self.end, self.cost, 0, 0
+        self.cycles: list[Cycle] = []  # that were too long, the last one that was first
 
-    def tried(self, group: int, to: int, limit: float) -> bool:
-        """Gives a group another level; whether all ends within a limit then."""
+    def tried(self, group: int, to: int, limit: float, most: float = math.inf) -> bool:
+        """Gives a group another level; whether all ends within a limit then, at less cost.
+
+        Args:
+            group, to: The group and its level.
+            limit: Seconds.
+            most: What it costs less than. End and cost are known where it is so.
+        """
         self.kept = self.begin, self.end, self.cost, group, int(self.level[group])
         self._set(group, to)
-        first, most = self.members[group][0], limit * (1 + TOLERANCE)
+        bound = _Bound(limit * (1 + TOLERANCE), most, float(self.costs.sum()), self.graph)
+        first = self.members[group][0]
         begin = self._begins(first, first + 1)[first]
-        if begin + self.took[first] + self.rest[first] > most * (1 + _ROUNDING):
+        if bound.breaks(begin + self.took[first] + self.rest[first]):
+            return False
+        turned = self._turned()
+        if self._known_too_long(bound, turned):
             return False
         self.begin = self._begins(first, len(self.took))
-        self.end = self._end()
-        self.cost = float(self.costs.sum()) + self.graph.per_second * self.end
-        return self.end <= most
+        self.end = self._end(turned, bound)
+        self.cost = bound.cost(self.end)
+        if bound.breaks(self.end):
+            found = longest_cycle(self.graph, at_level(self.graph, self.level))
+            waits = tuple(self.at[one] for one in found.waits)
+            self.cycles = [replace(found, waits=waits), *self.cycles[: _MOST_CYCLES - 1]]
+        return self.end <= bound.end and self.cost < most
 
-    def _end(self) -> float:
-        """Of all; where changes before the next step come into it, computed anew."""
-        begin, took, level, of = self.begin, self.took, self.level, self.graph.group
+    def _known_too_long(self, bound: _Bound, turned: list[float]) -> bool:
+        """Whether a cycle of waits that was too long before is so still."""
+        for place, cycle in enumerate(self.cycles):
+            if bound.breaks(cycle.period(self.took, self.lag, turned)):
+                self.cycles.insert(0, self.cycles.pop(place))
+                return True
+        return False
+
+    def _end(self, turned: list[float], bound: _Bound) -> float:
+        """Of all, or of what breaks a bound already.
+
+        Where changes before the next step come into it, it is computed anew.
+        """
+        begin, took = self.begin, self.took
         end: float = max(map(add, begin, took))
-        for last, first, seconds in self.turns:
-            late = begin[last] + took[last] + seconds > end + begin[first]
-            if late and level[of[last]] != level[of[first]]:
-                return evaluated(self.graph, at_level(self.graph, level)).end
+        if not bound.breaks(end) and any(
+            seconds and begin[last] + took[last] + seconds > end + begin[first]
+            for (last, first, _), seconds in zip(self.turns, turned, strict=True)
+        ):
+            return evaluated(self.graph, at_level(self.graph, self.level)).end
         return end
+
+    def _turned(self) -> list[float]:
+        """Seconds of each change before the next step."""
+        level, of = self.level, self.graph.group
+        return [
+            seconds if level[of[last]] != level[of[first]] else 0.0
+            for last, first, seconds in self.turns
+        ]
 
     def back(self) -> None:
         """Takes the last change back."""
@@ -253,8 +314,8 @@ class _Walked:
         before, after = self.waits
         for wait in of:
             one = before[wait]
-            at = begin[one] + took[one] + lag[wait]
-            begin[after[wait]] = max(begin[after[wait]], at)
+            arrives = begin[one] + took[one] + lag[wait]
+            begin[after[wait]] = max(begin[after[wait]], arrives)
         return begin
 
     def _rest(self) -> list[float]:

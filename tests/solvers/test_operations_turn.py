@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import linprog
 from support.cases import each
 
-from solvers.operations.graph import TOLERANCE, Operations, Turn, at_level, evaluated
+from solvers.operations.cycles import longest_cycle
+from solvers.operations.graph import TOLERANCE, Operations, Turn, at_level, evaluated, lags, turns
 from solvers.operations.power import most_at_once
 from solvers.operations.program import solve, solve_whole, whole_bound
 from solvers.operations.rounding import _Walked, rounded
@@ -133,13 +134,36 @@ def test_levels_changed_one_by_one_repeat_as_those_evaluated_anew(seed: int) -> 
         wanted = level.copy()
         wanted[group] = to
         found = evaluated(graph, at_level(graph, wanted))
-        within = walked.tried(group, to, limit)
-        assert within == (found.end <= limit * (1 + TOLERANCE))
+        most = float(
+            rng.choice([np.inf, found.cost, np.nextafter(found.cost, np.inf), walked.cost])
+        )
+        within = walked.tried(group, to, limit, most)
+        assert within == (found.end <= limit * (1 + TOLERANCE) and found.cost < most)
         if within:
             assert (walked.end, walked.cost) == (found.end, found.cost)
             level = wanted
         else:
             walked.back()
+
+
+@each("seed", range(15))
+def test_a_cycle_of_waits_takes_the_period_and_no_other_levels_take_less_per_step(
+    seed: int,
+) -> None:
+    graph = repeating(seed)
+    found = [evaluated(graph, at_level(graph, level)) for level in choices(graph)]
+    for one in found:
+        cycle = longest_cycle(graph, one.shares)
+        periods = [
+            cycle.period(other.seconds, lags(graph, other.shares), turns(graph, other.shares))
+            for other in found
+        ]
+        assert cycle.period(
+            one.seconds, lags(graph, one.shares), turns(graph, one.shares)
+        ) == pytest.approx(one.end, rel=1e-12)
+        assert all(
+            period <= other.end * (1 + 1e-12) for period, other in zip(periods, found, strict=True)
+        )
 
 
 def ordered(graph, level, power, cap):

@@ -23,7 +23,6 @@ from planner.evidence.runs.reading import Reading, of_sources, read_runs
 from planner.evidence.validation.predicting import Predictions, predict
 from planner.evidence.validation.scores import Errors, errors_of, is_test
 
-
 ENOUGH = 3
 """Rows of a source from which its own factor can be told from its scatter."""
 

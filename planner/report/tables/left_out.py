@@ -28,8 +28,9 @@ def left_out_tables(found: LeftOutTable) -> list[Table]:
 
 def _kind_cells(row: KindLeftOut) -> list[str]:
     return [row.kind, f"{row.sources}", f"{row.rows:,}", percent(row.mean), percent(row.goal),
-            percent(row.after_scalar), percent(row.of_rows.mean), percent(row.of_rows.bias), percent(row.of_rows.coverage),
-            f"{row.test_sources}", percent(row.test_mean)]  # fmt: skip
+            percent(row.after_scalar), percent(row.of_rows.mean), percent(row.of_rows.bias),
+            percent(row.of_rows.coverage), f"{row.test_sources}",
+            percent(row.test_mean)]  # fmt: skip
 
 
 def _source_cells(row: SourceLeftOut) -> list[str]:
