@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from planner.base.errors import InputError
+from planner.base.vocabulary import PER_OPERATION
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.verification.asked import fingerprints
@@ -263,6 +264,8 @@ ALTERATIONS: dict[str, Alteration] = {
     "a missing plan": lambda d, rng: _drop(d["plans"]["costed"], rng),
     "a costed plan called closed": _called_closed,
     "an altered plan": _plan,
+    "a question of clocks per operation": lambda d, _: d["question"].update(clocks=PER_OPERATION),
+    "no numbers of chips": lambda d, _: d["space"].update(chips=[]),
     "a wrong count": _count,
     "an invented count": _invented_count,
     "a missing point of the front": lambda d, rng: _drop(d["front"], rng),

@@ -118,7 +118,10 @@ def _one_of_both(field: Asked, values: dict[str, Any]) -> None:
 
     off, word = values.pop(_off(field)), values[field.name]
     if off and word is not None:
-        raise InputError(f"{field.name}: is given twice; give one value")
+        raise InputError(
+            f"{field.name}: --{field.name} {shown(word)} and {field.off} contradict one another; "
+            "leave one out"
+        )
     if word not in (None, ON, field.also):
         raise InputError(
             f"{field.name}: {shown(word)} is not {ON} or {field.also}; {field.off} turns them off"

@@ -12,7 +12,7 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.messages import one_line
-from planner.base.vocabulary import LAYOUTS, MESH_AXES
+from planner.base.vocabulary import LAYOUTS, MESH_AXES, PER_OPERATION
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.context import CostModel
@@ -222,6 +222,7 @@ def not_covered(request: Request) -> str:
         == "torus",
         "fronts of time and energy (--front time,energy)": [one.name for one in request.compared]
         != ["time", "energy"],
+        "plans of one clock, not those per operation": request.clocks == PER_OPERATION,
         f"objectives that grow with time and energy, not {objective.name}": not grows
         or objective.over_chips,
         "limits on a step, not on the whole run": any(limit is not None for limit in run),

@@ -20,7 +20,7 @@ from planner.verification.tree import Tree
 def claim_words(certificate: Certificate) -> str:
     """What is certified, in one sentence."""
     claim, chips = certificate.claim, certificate.space.chips
-    on = f"{chips[0]:,} chips" if len(chips) == 1 else f"{chips[0]:,} to {chips[-1]:,} chips"
+    on = " to ".join(f"{one:,}" for one in dict.fromkeys((*chips[:1], *chips[-1:]))) + " chips"
     job = f"{certificate.question.get('model')} on {on}"
     if claim.objective_name not in OBJECTIVES or claim.status == "infeasible":
         return f"{job}: no uniform plan that is asked for fits"

@@ -142,7 +142,10 @@ def test_solve_says_what_they_save_on_its_front() -> None:
             ("--clocks", "levels"),
             "clocks: 'levels' is not on or per-operation; --no-clocks turns them off",
         ),
-        (("--clocks", "per-operation", "--no-clocks"), "is given twice"),
+        (
+            ("--clocks", "per-operation", "--no-clocks"),
+            "--clocks 'per-operation' and --no-clocks contradict one another; leave one out",
+        ),
         (("--clocks", "per-operation", "--layout", "uneven"), "planner evaluate --clocks"),
     ],
 )

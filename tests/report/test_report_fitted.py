@@ -1,5 +1,7 @@
 """Tables on narrow screens: no number is cut, and no column goes missing unsaid."""
 
+from collections import Counter
+
 import pytest
 from support.cases import each
 
@@ -7,7 +9,7 @@ from planner.evidence.validation.answer import Validation, validate
 from planner.evidence.validation.measured_runs import Runs
 from planner.report.tables import validation_tables
 from planner.report.tables.fitted import Fitted
-from planner.report.tables.tables import text_of
+from planner.report.tables.tables import table, text_of
 from planner.report.tables.validation import fitting, run_tables, validation_view
 
 WIDTHS = (40, 60, 80, 100)
@@ -44,6 +46,21 @@ def test_targets_keep_their_figure_at_80_columns(runs: Runs) -> None:
     said = text_of(fitting(validation_tables.target_table(runs.targets)), 80)
     assert "Left out" not in said
     assert {"figure", "factors", "without", "regret"} <= set(said.split())
+
+
+@each("width", range(12, 61))
+def test_of_plain_tables_nothing_is_cut(width: int) -> None:
+    """Names break before numbers; where these have no room beside one another they go below."""
+    header = ("job of a fleet", "cluster", "money", "interval")
+    rows = [("llama3-8b-german-law-continued", "frankfurt", "349,904", "22.55 s to 29.4")] * 2
+    said = text_of(table(header, rows, right=header[2:], whole=header[:2]), width)
+    assert max(map(len, said.splitlines())) <= width
+    shown, whole = Counter(said), Counter("".join((*header, *rows[0], *rows[1])))
+    assert all(shown[letter] >= whole[letter] for letter in whole if letter != " ")
+    if width >= len(rows[0][3]):
+        assert all(said.count(one) == 2 for one in rows[0][2:])
+    wide = text_of(table(header, rows, right=header[2:], whole=header[:2]), 110)
+    assert len(wide.splitlines()) == 3
 
 
 def test_names_fold_at_spaces_and_numbers_do_not() -> None:

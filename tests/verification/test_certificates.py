@@ -152,6 +152,7 @@ ASKED = [f"--{name.replace('_', '-')}={value}" for name, value in shared.JOB.ite
     [
         (["--layout", "uneven"], "stages that differ"),
         (["--placement", "torus"], "layouts over a torus"),
+        (["--clocks", "per-operation"], "plans of one clock, not those per operation"),
         (["--phases", "1e9", "--phases", "1e9"], "not the phases of a run"),
         (["--front", "time,energy,memory"], "fronts of time and energy"),
         (["--objective", "memory"], "not memory"),

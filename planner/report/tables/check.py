@@ -70,7 +70,7 @@ def _steps(result: CheckResult) -> str:
 
 
 def _quantities(result: CheckResult) -> RenderableType:
-    header = ("", "measured", "predicted", "80 % interval", "ratio", "")
+    header = ("", "measured", "predicted", "80 % interval", "ratio", "verdict")
     rows = [
         (
             _NAMES[one.name],
@@ -82,7 +82,7 @@ def _quantities(result: CheckResult) -> RenderableType:
         )
         for one in result.quantities
     ]
-    return table(header, rows, right=header[1:5], whole=("",))
+    return table(header, rows, right=header[1:5], whole=("", "verdict"))
 
 
 def _shown(one: Checked, value: float) -> str:

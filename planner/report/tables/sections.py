@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from planner.explanation.sensitivity.elasticities import Elasticity
@@ -24,7 +23,7 @@ from planner.report.tables.launch import launch_view
 from planner.report.tables.likely import ranked_view, spread_words, tie_words
 from planner.report.tables.machine_marks import machines_view
 from planner.report.tables.pools import alone_words, pools_view
-from planner.report.tables.tables import indented, section, spaced, table
+from planner.report.tables.tables import ByWidth, indented, section, spaced, table
 from planner.report.tables.terminal import (
     boundary_view,
     counts_view,
@@ -125,7 +124,7 @@ def _why(result: SolveResult) -> list[RenderableType]:
     return parts
 
 
-def _neighbor_table(result: SolveResult) -> Table:
+def _neighbor_table(result: SolveResult) -> ByWidth:
     rows = [
         (neighbor.change, neighbor.verdict + (" (tie)" if neighbor.tie else ""))
         for neighbor in result.candidates.neighbors

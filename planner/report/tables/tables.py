@@ -21,6 +21,8 @@ from planner.report.printing import print_text
 PLAIN_WIDTH = 110
 _ANY_WIDTH = 100_000
 _COLUMN_GAP = 2
+_LEGIBLE = 8
+"""Columns of the screen that broken text takes at least."""
 
 
 def console() -> Console:
@@ -97,7 +99,7 @@ class Widest:
         return Measurement(min(widths), max(widths))
 
 
-def table(
+def _rich_table(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
@@ -105,15 +107,7 @@ def table(
     whole: Collection[str] = (),
     breaks: bool = False,
 ) -> Table:
-    """A table without lines.
-
-    Args:
-        header: Names of the columns.
-        rows: Their cells, as many per row.
-        right: Columns of numbers, flush right and never broken.
-        whole: Other columns that are never broken.
-        breaks: All columns may be broken, where nothing else helps.
-    """
+    """A table without lines; `breaks`: all columns may be broken, where nothing else helps."""
     result = Table(box=None, pad_edge=False)
     for name in header:
         result.add_column(
@@ -125,6 +119,32 @@ def table(
     for row in rows:
         result.add_row(*map(Text, row))
     return result
+
+
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Collection[str] = (),
+    whole: Collection[str] = (),
+) -> ByWidth:
+    """A table without lines of which nothing is cut, however narrow the line is.
+
+    Args:
+        header: Names of the columns, all different.
+        rows: Their cells, as many per row.
+        right: Columns of numbers, flush right and not broken.
+        whole: Other columns, broken only where there is no room for them.
+    """
+    split = SplitTable(header, rows, by=header[:1], right=right, whole=whole)
+
+    def draw(room: int) -> RenderableType:
+        for kept in ({*right, *whole}, {*right}):
+            if split.least_width(kept) <= room:
+                return _rich_table(header, rows, right=right, whole=kept)
+        return split
+
+    return ByWidth(draw, split.least_width(header))
 
 
 class SplitTable:
@@ -154,6 +174,7 @@ class SplitTable:
     ) -> None:
         columns = zip(header, *rows, strict=True)
         self._cells = {name: tuple(cells) for name, *cells in columns}
+        assert len(self._cells) == len(header), f"two columns of {header} have one name"
         self._by = tuple(by)
         self._right = right
         self._whole = {*whole, *by}
@@ -198,9 +219,17 @@ class SplitTable:
         fits = self._width(names) <= room
         numbers = [name for name in names if name in self._right]
         least = self._width(numbers) + (len(names) - len(numbers)) * (_COLUMN_GAP + 1)
-        return table(
+        return _rich_table(
             names, rows, right=self._right, whole=self._whole if fits else (), breaks=least > room
         )
+
+    def least_width(self, unbroken: Collection[str]) -> int:
+        """Columns of the screen that one table takes at least where some columns are not broken."""
+        widths = [
+            self._width((name,)) if name in unbroken else min(self._width((name,)), _LEGIBLE)
+            for name in self._cells
+        ]
+        return sum(widths) + _COLUMN_GAP * (len(widths) - 1)
 
     def _width(self, names: Sequence[str]) -> int:
         """Columns of the screen that a table of these takes where nothing is broken."""
@@ -245,13 +274,19 @@ class ByWidth:
 
     Args:
         draw: From the columns available to a view.
+        most: Columns that it takes where there is room; None: all that there are.
     """
 
-    def __init__(self, draw: Callable[[int], RenderableType]) -> None:
-        self._draw = draw
+    def __init__(self, draw: Callable[[int], RenderableType], most: int | None = None) -> None:
+        self._draw, self._most = draw, most
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
         yield self._draw(options.max_width)
+
+    def __rich_measure__(self, screen: Console, options: ConsoleOptions) -> Measurement:
+        """Rich asks for the columns it takes."""
+        most = options.max_width if self._most is None else min(self._most, options.max_width)
+        return Measurement(1, most)
 
 
 def side_by_side(parts: Sequence[RenderableType], gap: int = 4) -> ByWidth:
