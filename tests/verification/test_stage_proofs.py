@@ -6,6 +6,7 @@ import json
 import random
 import re
 import zipfile
+from dataclasses import replace
 from io import BytesIO
 from itertools import product
 from random import Random
@@ -156,3 +157,11 @@ def test_a_format_that_is_no_number_is_refused(proofs: dict[str, bytes]) -> None
 def test_what_is_not_covered_says_so(changes: dict[str, Any], said: str) -> None:
     fields = {**JOBS["uneven"], "layout": "uneven", **changes}
     assert said in not_covered(request_from(fields))
+
+
+def test_an_answer_without_a_bound_is_not_certified() -> None:
+    request, trail = request_from({**JOBS["uneven"], "layout": "uneven"}), Trail()
+    found = solve_request(request, trail=trail)
+    late = replace(found, certificate=replace(found.certificate, status="feasible", bound=None))
+    with pytest.raises(InputError, match="time ran out before there was anything to certify"):
+        stage_proof(request, trail, late)

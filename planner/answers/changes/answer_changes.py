@@ -282,7 +282,7 @@ def _ends(old: Answer, new: Answer) -> Iterator[Change]:
     one, other = old.file.certificate, new.file.certificate
     if one.status != other.status:
         yield Change(group="answer", name="status", old=one.status, new=other.status)
-    gaps = one.gap or 0.0, other.gap or 0.0
+    gaps = [math.inf if proof.gap is None else proof.gap for proof in (one, other)]
     if not math.isclose(*gaps, rel_tol=SAME, abs_tol=SAME):
         yield Change(group="answer", name="gap", old=one.gap, new=other.gap)
 
