@@ -320,7 +320,7 @@ def show_seconds(value: float, more: int = 0) -> str:
         return f"{plain(value / DAY_S, 3 + more)} d"
     if value >= 2 * 3600:
         return f"{plain(value / 3600, 3 + more)} h"
-    return _scaled(value, "s", 4 + more) if value < 999.95 else f"{value:,.{more}f} s"
+    return _scaled(value, "s", 4 + more) if value < 999.95 else f"{value:,.{4 + more}g} s"
 
 
 def show_days(value: float, more: int = 0) -> str:
