@@ -105,7 +105,7 @@ def parse_bytes(text: str, what: str = "memory") -> float:
     """Bytes: `80GB` is 80e9, `80GiB` is 80 * 2**30; a bare number is bytes."""
     value, unit = _split(text, what, "80GB or 74.5GiB")
     scale = {**_DECIMAL, **_BINARY}.get(unit.removesuffix("B"))
-    if scale is None or unit.endswith("b"):
+    if scale is None:
         raise InputError(
             f"{what}: unknown unit {shown(unit)} in {shown(text)}; write 80GB or 74.5GiB"
         )

@@ -13,7 +13,7 @@ from planner.base.errors import InputError, UnfinishedError
 from planner.base.locks import held_by
 from planner.studies.sweep import opening
 from planner.studies.sweep.places import check_local, holding, locked_by
-from planner.studies.sweep.store import Solved, Store
+from planner.studies.sweep.store import READ, Solved, Store
 
 OURS, THEIRS = "0.1.0+new", "0.1.0+old"
 
@@ -38,6 +38,22 @@ def test_a_point_without_a_result_is_to_do_neighbours_together(store: Store) -> 
     assert todo == [key for key in (*evens, *odds) if key not in ("k0", "k3", "k5")]
     again = [key for key, _, _ in store.to_do(OURS, refresh=True)]
     assert set(again) - set(todo) == {"k5"}
+
+
+def test_every_question_of_one_family_is_to_do(store: Store) -> None:
+    """They are read in pages."""
+    with store.new_points() as add:
+        add((at, {"chips": at}, f"k{at}", "one family", "{}") for at in range(2500))
+    assert [key for key, _, _ in store.to_do(OURS)] == [f"k{at}" for at in range(2500)]
+
+
+def test_results_that_no_point_asks_for_outlive_their_files(store: Store) -> None:
+    """A study that has them again looks at the files then."""
+    read = {READ: {"env.sh": "0" * 64}}
+    store.add([solved("k1")._replace(run=read), solved("of another study")._replace(run=read)])
+    store.drop_read(lambda _: True)
+    assert store.result("k1", OURS) is None
+    assert store.result("of another study", OURS) is not None
 
 
 def test_what_is_stored_while_it_is_read_is_not_asked_again(store: Store) -> None:
