@@ -72,6 +72,15 @@ def test_a_result_is_written_once(store: Store) -> None:
     assert (found.status, found.answer) == ("optimal", {"said": "a"})
 
 
+def test_a_store_with_results_is_never_removed(store: Store) -> None:
+    store.add([solved("k1")])
+    store.discard()
+    assert store.results() == 1
+    store.drop("k1", OURS)
+    store.discard()
+    assert not store.path.exists()
+
+
 def test_own_results_come_first_and_others_are_stale(store: Store) -> None:
     store.add([solved("k1", OURS, answer="ours"), solved("k1", THEIRS, answer="theirs")])
     store.add([solved("k2", "0.0.9", answer="older"), solved("k2", THEIRS, answer="theirs")])
@@ -236,10 +245,11 @@ def test_a_locked_store_names_who_holds_it(
     listed = tmp_path / "locks"
     listed.write_text(
         f"1: POSIX  ADVISORY  READ 1 08:01:{node + 10**9} 128 128\n"
-        f"2: POSIX  ADVISORY  WRITE 4711 08:01:{node} 120 120\n",
+        f"2: POSIX  ADVISORY  WRITE 4711 08:01:{node} 120 120\n"
+        f"3: POSIX  ADVISORY  READ {os.getpid()} 08:01:{node} 121 121\n",
         encoding="utf-8",
     )
-    assert locked_by(store.path, listed).startswith(" by process 4711 on host ")
+    assert locked_by(store.path, listed).startswith(" by process 4711 on host "), "not by us"
     listed.write_text("", encoding="utf-8")
     assert locked_by(store.path, listed) == ""
 
