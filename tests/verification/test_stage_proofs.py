@@ -178,5 +178,5 @@ def test_an_answer_of_plans_that_nothing_runs_is_not_certified() -> None:
     request, trail = request_from({**SMALL, "framework": "torchtitan"}), Trail()
     found = solve_request(request, trail=trail)
     assert found.best is not None
-    with pytest.raises(InputError, match="no plan runs in torchtitan.* with --runnable-in any"):
+    with pytest.raises(InputError, match=r"no plan runs in torchtitan.* with --runnable-in any"):
         stage_proof(request, trail, found)
