@@ -263,6 +263,7 @@ def mistakes(
     error: ValidationError,
     label: Callable[[Sequence[int | str]], str],
     known: Iterable[str],
+    words: Callable[[str, float], str] | None = None,
 ) -> list[str]:
     """What pydantic found, one line for each of the first mistakes.
 
@@ -270,6 +271,7 @@ def mistakes(
         error: What validation raised.
         label: From the path of a value to its name for the user, e.g. `Origin.label`.
         known: Names of fields, for suggestions.
+        words: Of a number that a field has, or may have at most; empty: it is told as it is.
     """
     names = list(known)
     found = error.errors(include_url=False)
@@ -281,7 +283,8 @@ def mistakes(
     lines: dict[str, None] = {}
     for item in said[:MOST_MISTAKES]:
         name = label([step for step in item["loc"] if step != "[key]"])
-        lines |= {f"{name}: {text}": None for text in _sentence(item, names).split("\n")}
+        sentence = _beyond(item, words) or _sentence(item, names)
+        lines |= {f"{name}: {text}": None for text in sentence.split("\n")}
     return first_lines(list(lines), unread=len(said[MOST_MISTAKES:]) + len(unsaid))
 
 
@@ -335,6 +338,16 @@ def _as_typed(value: object) -> object:
     """A whole number that was read as a floating-point one as the whole number that it was."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE
     return int(value) if isinstance(value, float) and whole else value
+
+
+def _beyond(item: Any, words: Callable[[str, float], str] | None) -> str:
+    """That a number is beyond a limit, both in words of their own; empty: there are none."""
+    if words is None or item["type"] not in _LIMITS:
+        return ""
+    key, rule = _LIMITS[item["type"]]
+    name = str(item["loc"][0])
+    value, limit = (words(name, number) for number in (item["input"], item["ctx"][key]))
+    return f"{value}: {rule} {limit}" if value and limit else ""
 
 
 def _sentence(item: Any, known: list[str]) -> str:

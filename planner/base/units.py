@@ -105,7 +105,7 @@ def parse_bytes(text: str, what: str = "memory") -> float:
     """Bytes: `80GB` is 80e9, `80GiB` is 80 * 2**30; a bare number is bytes."""
     value, unit = _split(text, what, "80GB or 74.5GiB")
     scale = {**_DECIMAL, **_BINARY}.get(unit.removesuffix("B"))
-    if scale is None or unit.endswith("b"):
+    if scale is None:
         raise InputError(
             f"{what}: unknown unit {shown(unit)} in {shown(text)}; write 80GB or 74.5GiB"
         )
@@ -320,7 +320,7 @@ def show_seconds(value: float, more: int = 0) -> str:
         return f"{plain(value / DAY_S, 3 + more)} d"
     if value >= 2 * 3600:
         return f"{plain(value / 3600, 3 + more)} h"
-    return _scaled(value, "s", 4 + more) if value < 999.95 else f"{value:,.{more}f} s"
+    return _scaled(value, "s", 4 + more) if value < 999.95 else f"{value:,.{4 + more}g} s"
 
 
 def show_days(value: float, more: int = 0) -> str:

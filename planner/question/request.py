@@ -32,9 +32,9 @@ from planner.machine.wiring import MACHINE_FIELDS, read_wirings, wirings_schema
 from planner.objectives import FRONTS, OBJECTIVES, Objective, fronts
 from planner.plan.choices import fix_schema
 from planner.question.asked import BY_NAME
-from planner.question.asked.examples import with_examples
 from planner.question.asked.named import filled
-from planner.question.asked.usual import OOM_RISK, RANGE
+from planner.question.asked.usual import OOM_RISK, RANGE, with_examples
+from planner.question.asked.values import as_typed
 from planner.question.asked.words import words_of
 from planner.question.changes.texts import changes_schema, read_changes
 from planner.question.fields import (
@@ -358,7 +358,7 @@ def request_from(
     try:
         request = Request.model_validate(dict(values))
     except ValidationError as error:
-        problems += mistakes(error, origin.label, Request.model_fields)
+        problems += mistakes(error, origin.label, Request.model_fields, as_typed(values))
         there |= misspelt(error, Request.model_fields)
     problems += [f"{origin.label([name])}: is missing" for name in needed if name not in there]
     if problems:

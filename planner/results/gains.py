@@ -49,10 +49,11 @@ def gain_words(result: SolveResult) -> str:
         less = show_change(1 - uniform / best)
         return f"The best plan with uniform stages has {less} less {least}, {value} ({plan})."
     if gain <= _ROUNDING and result.status != "optimal":
-        left = show_percent(result.gap or 0.0)
+        left = result.gap
+        more = "" if left is None else f"; up to {show_percent(left)} less {least} is possible"
         return (
-            "No plan with uneven stages was found so far that is better than the best uniform one; "
-            f"up to {left} less {least} is possible."
+            "No plan with uneven stages was found so far that is better than the best uniform one"
+            f"{more}."
         )
     if gain <= _ROUNDING:
         return f"Uneven stages gain nothing (0 %): the best uniform plan has as little {least}."

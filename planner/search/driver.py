@@ -41,7 +41,7 @@ class Found:
         columns: Which objectives these are.
         status: OPTIMAL: the front is exact and complete. FEASIBLE: time ran out. INFEASIBLE:
             proved that no plan satisfies the constraints. TIME_LIMIT: none was found in time.
-        bound: (d,) no plan is below this in any single objective.
+        bound: (d,) no plan is below this in any single objective; 0 in all: nothing is known.
         counts: What happened to the candidates, stage by stage, as the space counts them.
         misses: What came nearest to the limits, when nothing met them.
         seconds: Wall time.

@@ -17,12 +17,13 @@ class Optimum:
 
     Attributes:
         row: Its row in the front.
-        value: Its value; `bound`: no plan is below this (equal when proved).
+        value: Its value; `bound`: no plan is below this (equal when proved); None: nothing is
+            known.
     """
 
     row: int
     value: float
-    bound: float
+    bound: float | None
 
 
 def values(
@@ -56,10 +57,17 @@ def least_left(
         objective: What is minimized.
         columns: The objectives of the front.
     """
-    if status is not Status.TIME_LIMIT or not (lowest > 0).all():
+    return _least(lowest, objective, columns) if status is Status.TIME_LIMIT else None
+
+
+def _least(
+    lowest: FloatArray, objective: Objective, columns: Columns, chips: float = np.nan
+) -> float | None:
+    """What no plan is below in an objective; None where that is nothing."""
+    if not lowest.any():
         return None
-    least = float(values(lowest[None], objective, columns)[0])
-    return least if np.isfinite(least) else None
+    least = float(values(lowest[None], objective, columns, chips)[0])
+    return least if 0 < least < np.inf else None
 
 
 def optimum(
@@ -77,7 +85,7 @@ def optimum(
 
     Args:
         points: (f, d) the front, f >= 1.
-        lowest: (d,) no plan is below this in any single column.
+        lowest: (d,) no plan is below this in any single column; 0 where that is not known.
         status: OPTIMAL when the front is complete.
         objective: What is minimized.
         columns: The objectives of the front.
@@ -86,7 +94,5 @@ def optimum(
     found = values(points, objective, columns, chips)
     row = int(np.lexsort((*points.T[::-1], found))[0])
     value = float(found[row])
-    bound = value
-    if status is not Status.OPTIMAL:
-        bound = float(values(lowest[None], objective, columns, chips)[0])
-    return Optimum(row=row, value=value, bound=min(bound, value))
+    bound = value if status is Status.OPTIMAL else _least(lowest, objective, columns, chips)
+    return Optimum(row=row, value=value, bound=None if bound is None else min(bound, value))

@@ -388,7 +388,7 @@ class RowSpace(Space, Generic[R]):
             status=status.value,
             objective_name="time",
             objective=time_s,
-            bound=bound,
+            bound=bound or None,  # 0: nothing is known
             uniform=self.uniform_s,
             funnel=(*self.funnel, *([self.last] if self.last is not None else [])),
             solved=self.solved,

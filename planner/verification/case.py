@@ -118,6 +118,8 @@ class Case(Declared):
         assert stage in COUNTED, stage
         stated = self.own.counts.get(stage, {})
         for name in sorted({*found, *stated}):
+            if name not in {"considered", kept, *counts}:
+                raise Fault(f"counts.{stage}: {name} is {stated[name]}, and nothing has that name")
             if found.get(name, 0) != stated.get(name, 0):
                 raise Fault(
                     f"counts.{stage}: {name} is {found.get(name, 0)}, not {stated.get(name, 0)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -162,6 +163,19 @@ def test_a_sum_that_is_not_proved_says_how_far_off_it_is() -> None:
     assert gap > 0.001
     assert "from the least sum of step time over all steps" in str(result)
     assert [phase.answer.status for phase in result.phases].count("optimal") <= 1
+
+
+def test_a_sum_without_a_bound_is_not_said_to_have_no_sum(found: PhasesResult) -> None:
+    assert found.total is not None
+    phase = found.phases[0]
+    proof = replace(phase.answer.certificate, status="feasible", bound=None)
+    stopped = replace(phase, answer=replace(phase.answer, certificate=proof))
+    result = replace(found, phases=(stopped, *found.phases[1:]))
+    result = replace(result, total=replace(found.total, bound=None))
+    said = dict(sum_rows(result, result.total))["proof"] if result.total else ""
+    assert said == (
+        "not every phase is proved; how far the sum of step time is from the least is unknown"
+    )
 
 
 @each(("price", "noun"), [(3.0, "money per step"), (None, "chip-hours per step")])

@@ -14,6 +14,7 @@ from planner.base.files import (
     LARGEST_FILE_BYTES,
     being_written,
     check_writable,
+    read_bytes,
     read_yaml,
     write_all,
     write_atomically,
@@ -101,6 +102,22 @@ def test_a_pipe_is_read_as_a_shell_substitutes_it(tmp_path: Path) -> None:
     writer.start()
     assert read_yaml(path) == {"a": 1}
     writer.join()
+
+
+@each("size", [10, 11])
+def test_a_pipe_is_read_up_to_the_size_of_files(size: int) -> None:
+    """How much it holds is not known before: what was more was left out without a word."""
+    ours, theirs = os.pipe()
+    os.write(theirs, b"x" * size)
+    os.close(theirs)
+    try:
+        if size == 10:
+            assert read_bytes(Path(f"/dev/fd/{ours}"), usual=10) == b"x" * 10
+        else:
+            with pytest.raises(InputError, match="larger than"):
+                read_bytes(Path(f"/dev/fd/{ours}"), usual=10)
+    finally:
+        os.close(ours)
 
 
 def test_text_is_written_and_replaced(tmp_path: Path) -> None:

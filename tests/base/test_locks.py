@@ -1,5 +1,7 @@
 """The lock beside a file: it waits, it names who holds it, and nobody that ended holds it."""
 
+import fcntl
+import json
 import os
 import platform
 import resource
@@ -9,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -168,3 +170,43 @@ def test_a_lock_is_made_nowhere_else(tmp_path: Path) -> None:
     ):
         pass
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_who_lets_go_removes_no_lock_that_another_has_made(tmp_path: Path) -> None:
+    """Somebody removed the file, as one of a run that was killed."""
+    path, lock = tmp_path / "runs.csv", tmp_path / "runs.csv.lock"
+    with ExitStack() as second:
+        with holding(path, 0.0, ""):
+            lock.unlink()
+            second.enter_context(holding(path, 0.0, ""))
+        assert held_by(path).startswith(f"process {os.getpid()} on host ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_goes_while_it_is_taken_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one who held it removes it between opening and locking: nobody else would see it."""
+    path, flock, calls = tmp_path / "runs.csv", fcntl.flock, list[int]()
+
+    def later(file: object, how: int) -> None:
+        calls.append(how)
+        if len(calls) == 1:
+            (tmp_path / "runs.csv.lock").unlink()
+        flock(file, how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(fcntl, "flock", later)
+    with (
+        holding(path, 0.0, ""),
+        pytest.raises(InputError, match="another run holds it"),
+        holding(path, 0.0, ""),
+    ):
+        pass
+
+
+def test_a_lock_that_was_left_names_who_holds_it_now(tmp_path: Path) -> None:
+    path, longer = tmp_path / "runs.csv", "node" * 50
+    text = json.dumps({"process": 4711, "host": longer})
+    (tmp_path / "runs.csv.lock").write_text(text)
+    with holding(path, 0.0, ""):
+        assert held_by(path) == f"process {os.getpid()} on host {platform.node()}"

@@ -10,7 +10,7 @@ from cli.command import planner
 from support.cases import each
 
 from planner.base.errors import InputError
-from planner.base.numerals import is_digits, number_of
+from planner.base.numerals import LEAST, MOST, beyond, is_digits, number_of
 from planner.base.units import (
     parse_bytes,
     parse_count,
@@ -65,6 +65,20 @@ def test_thousands_may_be_parted(text: str, value: float) -> None:
     assert parse_count(text) == value
     assert value < 0 or re.search(pattern_of("count"), text)
     assert condition_of(f"chips == {text.strip()}").holds({"chips": value})
+
+
+@each(("size", "refusal"), [
+    (LEAST, ""), (MOST, ""), (LEAST / 2, "must be at least 1e-30"),
+    (2 * MOST, "must be at most 1e+30"), (0.0, "must be greater than 0"),
+])  # fmt: skip
+def test_the_ends_of_what_sizes_may_be_are_sizes(size: float, refusal: str) -> None:
+    assert beyond(size) == refusal
+    asked = {**JOB, "train_tokens": 1e9, "mtbf": size}
+    if not refusal:
+        assert request_from(asked).mtbf == size
+        return
+    with pytest.raises(InputError, match=f"mtbf: .*{re.escape(refusal)}"):
+        request_from(asked)
 
 
 @each("name", [name for name, field in BY_NAME.items() if field.kind in (

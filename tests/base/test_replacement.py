@@ -88,6 +88,28 @@ def test_a_copy_of_a_private_file_is_private_from_its_first_byte(
     assert all(mode == wanted for mode, wanted in made)
 
 
+@pytest.mark.usefixtures("unlinked")
+def test_a_copy_that_comes_back_is_as_old_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs that look at times, as `make` does, would take it for another."""
+    one, other, replace = tmp_path / "a", tmp_path / "b", os.replace
+    for path in (one, other):
+        path.write_text("old")
+        os.utime(path, ns=(10**18, 10**18 + 123_456_789))
+
+    def fail(source: str, target: str) -> None:
+        if Path(target) == other and Path(source).read_text() == "new":
+            raise OSError(errno.EIO, "Input/output error")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(InputError, match="none of the 2 files is written"):
+        write_all({one: "new", other: "new"})
+    assert one.read_text() == "old"
+    assert one.stat().st_mtime_ns == 10**18 + 123_456_789
+
+
 def test_what_cannot_be_put_back_is_kept_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,9 @@ from planner import InputError
 from planner.base.units import (
     is_change,
     parse_bytes,
+    parse_chance,
     parse_count,
+    parse_joules,
     parse_mm2,
     parse_seconds,
     parse_share,
@@ -66,6 +68,23 @@ def test_seconds(text: str, value: float) -> None:
 ])  # fmt: skip
 def test_watts(text: str, value: float) -> None:
     assert parse_watts(text) == value
+
+
+@each(("text", "value"), [
+    ("72TJ", 72e12), ("72e12", 72e12), ("5J", 5), ("20GWh", 72e12), ("1Wh", 3600), ("2 kWh", 7.2e6),
+])  # fmt: skip
+def test_joules(text: str, value: float) -> None:
+    assert parse_joules(text) == value
+
+
+@each(("text", "share"), [("90%", 0.9), ("0.5", 0.5), ("100%", None), ("1", None), ("0%", None),
+                          ("0", None), ("-5%", None), ("nan", None)])  # fmt: skip
+def test_a_chance_is_neither_certain_nor_none(text: str, share: float | None) -> None:
+    if share is not None:
+        assert parse_chance(text, "deadline", "60d@90%") == share
+        return
+    with pytest.raises(InputError, match=f"a chance of '{text}' is none; allowed: above 0 and"):
+        parse_chance(text, "deadline", "60d@90%")
 
 
 @each("parse", PARSERS)
@@ -207,3 +226,5 @@ def test_whole_numbers_keep_all_their_digits() -> None:
     assert parse_whole("1e35") == 10**35
     assert parse_whole("1.1M") == 1_100_000
     assert parse_whole("0e999999999") == 0
+    with pytest.raises(InputError, match=r"is not a whole number; nearest: 9007199254740992$"):
+        parse_whole("9007199254740992.5")  # no floating-point number has the half

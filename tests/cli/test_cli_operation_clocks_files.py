@@ -86,6 +86,10 @@ def with_point(name: str, factor: float) -> Callable[[dict[str, Any]], None]:
     [
         (lambda a: a["operation_clocks"]["points"].pop(0), "the front has 4 points, 1 not among"),
         (lambda a: a["operation_clocks"]["points"].reverse(), "do not ascend in step time"),
+        (
+            lambda a: a["operation_clocks"]["points"].insert(0, a["operation_clocks"]["points"][0]),
+            "do not ascend in step time",
+        ),
         (with_point("energy_j", 0.5), "energy_j: is not between bound_j and one_clock_j"),
         (with_point("bound_j", 2.0), "mixed_j: is not between bound_j and one_clock_j"),
         (with_point("one_clock_j", 1.1), "points.1: is no point of the front"),

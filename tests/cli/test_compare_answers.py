@@ -351,13 +351,14 @@ def test_what_was_assumed_and_is_asked_now_is_one_line(answer: Any, tmp_path: Pa
 
     old = written(tmp_path / "old.json", answer)
     assert lines("--pue", "1.5") == ["pue: 1.1 (assumed) before, 1.5 now"]
-    assert lines("--max-oom-risk", "1%") == ["max_oom_risk: 5 % (assumed) before, 0.01 now"]
+    assert lines("--max-oom-risk", "1%") == ["max_oom_risk: 5 % (assumed) before, 1 % now"]
     assert lines("--seq-len", "2048", "--pue", "1.1") == [], "what it was before"
     old = written(tmp_path / "old.json", solve(*ASKED, "--seq-len", "1024"))
-    assert lines() == ["seq_len: 1024 before, 2,048 (assumed) now"]
+    assert lines() == ["seq_len: 1,024 before, 2,048 (assumed) now"]
     old = written(tmp_path / "old.json", answer)
     said = lines("--max-memory", "60GB")
     assert all("not given now" not in line for line in said), said
+    assert "max_memory: not given before, 60 GB now" in said
 
 
 @each(("batch", "parts"), [("64Ki", 1), ("1Mi", 2), ("640Ki", 1)])

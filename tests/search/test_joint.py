@@ -4,6 +4,7 @@ import math
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,24 @@ import pytest
 import planner
 from hardware_db import load_cluster
 from planner.answers.api import limits_of, options_of
+from planner.answers.spaces.uniform import certificate_of
 from planner.cost.evaluate import evaluate_totals
 from planner.machine.scaling import with_pes
 from planner.machine.variants import Budgets, choices_of, counts_within, use_of
 from planner.machine.wiring import rewired
+from planner.objectives import OBJECTIVES
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.search.driver import Driver, Found
 from planner.search.machines import joint
 from planner.search.machines.machines import candidate_of
+from planner.search.objective import optimum
 from planner.search.oracle.oracle import mesh_problem
 from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.factored_cpsat import front
 from solvers.frontier import nondominated
 from solvers.machines import Option, master_problem
+from solvers.solution import Status
 
 ROUNDING = 2e-3
 BASE: dict[str, Any] = {
@@ -241,7 +246,7 @@ def test_memory_on_machines_that_were_not_searched_has_no_bound(
     after_memory(1)
     found = planner.solve(**LEAN, time_limit=1.0)
     assert found.best is not None
-    assert (found.status, found.bound, found.gap) == ("feasible", 0.0, 1.0)
+    assert (found.status, found.bound, found.gap) == ("feasible", None, None)
 
 
 def test_time_that_ends_before_the_front_begins_leaves_the_best_plan_on_it(
@@ -266,3 +271,27 @@ def test_what_ends_the_chip_counts_of_a_machine_is_named(
     request = request_from({**BASE, "pes": 132, **asked})
     candidate = candidate_of(request, resolve(request, chips=1))
     assert (candidate.counts[-1], candidate.limited_by) == (most, limited)
+
+
+def test_a_machine_that_time_left_out_leaves_nothing_known() -> None:
+    """A bound of 0 is none: the answer has neither a bound nor a gap."""
+    request = request_from({**BASE, "chips": 8})
+    resolved = resolve(request)
+    options, limits = options_of(request), limits_of(request)
+    space = UniformSpace(model=resolved.cost, options=options, limits=limits, chips=(8,))
+    driver = Driver()
+    first = driver.run(space)
+    found = driver.together([first, driver.run(replace(space, deadline=0.0))])
+    assert (found.status.value, found.bound.tolist()) == ("feasible", [0.0, 0.0])
+    known = certificate_of(resolved, found)
+    assert (known.status, known.bound, known.gap) == ("feasible", None, None)
+    assert known.objective == pytest.approx(first.points[0, 0])
+
+
+def test_a_column_of_which_nothing_is_known_says_nothing_of_another() -> None:
+    points, lowest = np.array([[2.0, 8.0]]), np.array([1.0, 0.0])
+    bounds = [
+        optimum(points, lowest, Status.FEASIBLE, OBJECTIVES[name]).bound
+        for name in ("time", "energy", "edp")
+    ]
+    assert bounds == [1.0, None, None]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from planner.verification.checking import verify
+from planner.verification.document import sealed
 
 SEED = 30
 
@@ -24,3 +25,9 @@ def test_every_alteration_is_refused(certificate: dict[str, Any]) -> None:
 
 def _altered(tampering: Any, certificate: dict[str, Any], name: str, rng: random.Random) -> str:
     return json.dumps(tampering.altered(certificate, name, rng))
+
+
+def test_nothing_is_counted_under_a_name_of_nothing(certificate: dict[str, Any]) -> None:
+    plans = {**certificate["counts"]["plans"], "foo": 0}
+    changed = {**certificate, "counts": {**certificate["counts"], "plans": plans}}
+    assert "counts.plans: foo is 0" in verify(json.dumps(sealed(changed))).fault

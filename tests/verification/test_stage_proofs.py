@@ -6,6 +6,7 @@ import json
 import random
 import re
 import zipfile
+from dataclasses import replace
 from io import BytesIO
 from itertools import product
 from random import Random
@@ -156,3 +157,26 @@ def test_a_format_that_is_no_number_is_refused(proofs: dict[str, bytes]) -> None
 def test_what_is_not_covered_says_so(changes: dict[str, Any], said: str) -> None:
     fields = {**JOBS["uneven"], "layout": "uneven", **changes}
     assert said in not_covered(request_from(fields))
+
+
+SMALL: dict[str, Any] = {
+    "model": "gpt3-350m", "hardware": "h100-sxm5-80", "chips": 2, "batch_tokens": 2**15,
+    "fix": {"pp": ["2"], "interleave": ["1"]}, "layout": "uneven", "front_points": 1,
+}  # fmt: skip
+
+
+def test_an_answer_without_a_bound_is_not_certified() -> None:
+    request, trail = request_from(SMALL), Trail()
+    found = solve_request(request, trail=trail)
+    late = replace(found, certificate=replace(found.certificate, status="feasible", bound=None))
+    with pytest.raises(InputError, match="time ran out before there was anything to certify"):
+        stage_proof(request, trail, late)
+
+
+def test_an_answer_of_plans_that_nothing_runs_is_not_certified() -> None:
+    """The question is about those that the framework launches, of which there are none."""
+    request, trail = request_from({**SMALL, "framework": "torchtitan"}), Trail()
+    found = solve_request(request, trail=trail)
+    assert found.best is not None
+    with pytest.raises(InputError, match=r"no plan runs in torchtitan.* with --runnable-in any"):
+        stage_proof(request, trail, found)

@@ -20,6 +20,7 @@ from planner.base.errors import InputError
 from planner.base.jsonfile import SEAL
 from planner.base.messages import shown
 from planner.objectives.objective import Costs
+from planner.question.asked.values import value_words
 from planner.question.files.plan_file import PlanRead
 from planner.question.files.plan_text import plan_fields
 from planner.question.files.result_layout import as_parts
@@ -248,7 +249,7 @@ def _of_one_effect(name: str, asked: Any, assumed: Any, jobs: Any) -> bool:
             continue
         if name in jobs[one] and name in jobs[other]:
             return bool(jobs[one][name] == jobs[other][name])
-        return bool(given == assumed[other][name] or shown(given) == assumed[other][name])
+        return assumed[other][name] in (given, value_words(name, given))
     return False
 
 
@@ -282,7 +283,7 @@ def _ends(old: Answer, new: Answer) -> Iterator[Change]:
     one, other = old.file.certificate, new.file.certificate
     if one.status != other.status:
         yield Change(group="answer", name="status", old=one.status, new=other.status)
-    gaps = one.gap or 0.0, other.gap or 0.0
+    gaps = [math.inf if proof.gap is None else proof.gap for proof in (one, other)]
     if not math.isclose(*gaps, rel_tol=SAME, abs_tol=SAME):
         yield Change(group="answer", name="gap", old=one.gap, new=other.gap)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from frozen_records import dataclass
+from planner.base.messages import distinguished
 from planner.base.printable import Shown
 from planner.objectives import Objective
+from planner.question.asked.values import value_words
 from planner.question.provenance import stamped
 
 
@@ -26,6 +29,17 @@ class Change:
     name: str
     old: Any
     new: Any
+
+    @property
+    def in_words(self) -> tuple[str | None, str | None]:
+        """Both values as people say them, with the digits that tell them apart; None: absent."""
+        old, new = self.old, self.new
+        if isinstance(old, int | float) and isinstance(new, int | float):
+            return distinguished(old, new, partial(value_words, self.name))
+        first, second = (
+            None if value is None else value_words(self.name, value) for value in (old, new)
+        )
+        return first, second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from planner.answers.changes.answer_changes import (
     OF_QUESTION,
@@ -26,7 +25,7 @@ from planner.answers.changes.standing import ALLOWED, allowed_words, standing
 from planner.answers.changes.two_answers import Change, Reason, TwoAnswers
 from planner.answers.files.documents import Document
 from planner.base.errors import InputError
-from planner.base.messages import first_lines, shown
+from planner.base.messages import first_lines
 from planner.objectives import Objective
 from planner.results.result import EvaluateResult
 
@@ -154,20 +153,9 @@ def _disowned(answer: Answer) -> str:
 
 
 def _was(one: Change) -> str:
-    if one.group == "default":
-        return f"{_word(one.old, 'not assumed')} before, {_word(one.new, 'not assumed')} now"
-    return f"{_word(one.old)} before, {_word(one.new)} now"
-
-
-def _word(value: Any, absent: str = "not given") -> str:
-    """A value as it is asked for: `tp=2`, `dp, tp`."""
-    if isinstance(value, dict):
-        return clipped(", ".join(f"{name}={_word(each)}" for name, each in value.items()))
-    if isinstance(value, list):
-        return clipped(", ".join(map(_word, value)))
-    if value is None:
-        return absent
-    return clipped(value) if isinstance(value, str) else shown(value)
+    absent = "not assumed" if one.group == "default" else "not given"
+    old, new = (clipped(absent if words is None else words) for words in one.in_words)
+    return f"{old} before, {new} now"
 
 
 def _agrees(answer: Answer, costed: EvaluateResult | None) -> bool:

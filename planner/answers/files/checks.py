@@ -7,7 +7,7 @@ ended, what it counted) cannot be, short of searching again: here it has to agre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -188,7 +188,8 @@ class EvaluatedDocument(_Known):
 def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
     """How the end of a search contradicts the plans, the counts or the time that was given."""
     status = file.certificate.status
-    early = request.time_limit is not None or (status == "feasible" and request.gap is not None)
+    within = status == "feasible" and None not in (request.gap, file.certificate.gap)
+    early = request.time_limit is not None or within
     lines = ending_mistakes(file)
     if status in ("feasible", "time_limit") and not early:
         lines.append(f"certificate.status: {status!r} contradicts a search without a time limit")
@@ -238,15 +239,15 @@ def proof_mistakes(file: SolvedDocument, value: float) -> list[str]:
         value: The objective of its best plan.
     """
     known, bound = file.certificate, file.certificate.bound
-    if bound is None:
-        return ["certificate.bound: is missing beside a best plan"]
-    gap = (value - bound) / value if value > 0 else 0.0
-    told = {"objective": known.objective, "gap": known.gap}
-    if bound > value * (1 + _SAME):
+    if bound is None and known.status == "optimal":
+        return ["certificate.bound: is missing beside a best plan that is proved"]
+    if bound is not None and bound > value * (1 + _SAME):
         return [f"certificate.bound: {bound:g} is above the objective, {value:g}"]
+    told = {"objective": known.objective, "gap": known.gap}
+    gap = replace(known.record, objective=value).gap
     if lines := list(differences(told, {"objective": value, "gap": gap})):
         return [f"certificate.{line}" for line in lines]
-    if known.status == "optimal" and gap > 1e-6:
+    if known.status == "optimal" and gap is not None and gap > 1e-6:
         return [f"certificate.status: 'optimal' contradicts a gap of {gap:.3g}"]
     return []
 
@@ -262,8 +263,9 @@ def certificate_mistakes(
         uniform: The best uniform plan, evaluated again.
     """
     found, kind = file.certificate.record, kind_of(request)
-    if found.objective is None or found.bound is None:
+    if found.objective is None:
         return []
+    bound = -np.inf if found.bound is None else found.bound
     if kind in (Kind.UNIFORM, Kind.MACHINES):
         value: float | None = found.objective
     else:
@@ -280,15 +282,13 @@ def certificate_mistakes(
     lowest = [("lowest_left", found.lowest_left)]
     lowest += [(f"funnel.{at}.lowest", one.lowest) for at, one in enumerate(found.funnel, start=1)]
     lines += [
-        f"certificate.{name}: {least:g} is below the bound, {found.bound:g}"
+        f"certificate.{name}: {least:g} is below the bound, {bound:g}"
         for name, least in lowest
-        if file.minimized.uneven != BY_PRODUCT
-        and least is not None
-        and least < found.bound * (1 - _SAME)
+        if file.minimized.uneven != BY_PRODUCT and least is not None and least < bound * (1 - _SAME)
     ]
-    least = min((step.product_js for step in found.steps), default=found.bound)
-    if least < found.bound * (1 - _SAME):
-        lines.append(f"certificate.steps: {least:g} J s is below the bound, {found.bound:g}")
+    least = min((step.product_js for step in found.steps), default=bound)
+    if least < bound * (1 - _SAME):
+        lines.append(f"certificate.steps: {least:g} J s is below the bound, {bound:g}")
     if found.status == "optimal" and found.left:
         lines.append(f"certificate.left: {found.left:,} rows contradict the status 'optimal'")
     return lines

@@ -69,13 +69,15 @@ def stage_proof(request: Request, trail: Trail, result: SolveResult) -> bytes:
         result: The answer.
 
     Raises:
-        InputError: There is no plan, so nothing that is certified.
+        InputError: There is no plan, or time ended before there was a bound: nothing is certified.
     """
     from solvers.stages.mps import mps_of  # noqa: PLC0415  (few ask)
 
     best, known = result.best, result.certificate
     if best is None:
         raise InputError("certificate: an archive is of a plan, and the answer has none")
+    if known.bound is None:
+        raise InputError("certificate: time ran out before there was anything to certify")
     _check_targets(request, best.plan)
     problems = trail.passes[-1].problems if trail.passes else []
     files = {

@@ -147,7 +147,7 @@ def certificate_of(resolved: Resolved, proof: Found) -> Certificate:
     """
     objective = resolved.request.minimized
     best = optimum(proof.points, proof.bound, proof.status, objective, proof.columns)
-    proved = best.bound >= best.value * (1 - SAME)
+    proved = best.bound is not None and best.bound >= best.value * (1 - SAME)
     status = Status.OPTIMAL if proved else proof.status
     return Certificate(
         status=status.value,

@@ -1,4 +1,4 @@
-"""Values that are taken where a question gives none, and ranges that texts of fields name.
+"""Values that are taken where a question gives none, ranges that texts of fields name, examples.
 
 What takes a value and what says it read it here. The PUE that is assumed is a figure with a source:
 it stands in `hardware_db/data/reference/power.yaml`.
@@ -6,6 +6,7 @@ it stands in `hardware_db/data/reference/power.yaml`.
 
 from __future__ import annotations
 
+from planner.base.messages import Origin
 from planner.base.vocabulary import COOLINGS
 
 BATCH, RANGE = "batch_tokens", ".."
@@ -20,3 +21,13 @@ COOLING = COOLINGS[0]
 OOM_RISK = 0.05
 """Chance of running out of memory that plans of a search may have, where nothing limits it."""
 LEAST_PUE, MOST_PUE = 1, 3
+
+
+def with_examples(lines: list[str], origin: Origin) -> list[str]:
+    """Lines about what is missing on a command line, with an example."""
+    examples = {
+        "model": "; name one, e.g. --model llama2-13b (planner models list)",
+        "chips": "; say how many chips to plan for, e.g. --chips 4096",
+    }
+    endings = {f"{origin.label([name])}: is missing": text for name, text in examples.items()}
+    return [line + endings.get(line, "") for line in lines] if origin.dashes else lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from planner.base.errors import InputError
@@ -18,7 +19,7 @@ from planner.report.charts.sweep_looks import (
     places,
 )
 from planner.report.drawing.chart import Axis, Chart, Dot, Key, Line, Mark, Picture, Words
-from planner.report.tables.sweep import column_words, value_words
+from planner.report.tables.sweep import cell_words, column_words
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.winners import (
@@ -77,8 +78,8 @@ def line_picture(rows: Sequence[Row], x: str, y: str, color: str | None, least: 
         legend=keys_of(looks, color, "dot") if color else (),
         notes=("bars: 80 % interval",) if any(ends) else (),
         description="; ".join(
-            f"{', '.join(value_words(name, cell(row, name)) for name in reversed(names))}: "
-            f"{value_words(y, cell(row, y))}"
+            f"{', '.join(cell_words(name, cell(row, name)) for name in reversed(names))}: "
+            f"{cell_words(y, cell(row, y))}"
             for _, row, _ in known[:_FEW]
         ),
         header=header,
@@ -90,7 +91,7 @@ def line_picture(rows: Sequence[Row], x: str, y: str, color: str | None, least: 
 def _groups(rows: Sequence[Row], color: str | None) -> list[str]:
     if color is None:
         return ["all"] * len(rows)
-    return groups_of([cell(row, color) for row in rows], MOST_GROUPS)
+    return groups_of([cell(row, color) for row in rows], MOST_GROUPS, partial(cell_words, color))
 
 
 def _scaled(name: str, values: Sequence[float]) -> Axis:
@@ -122,7 +123,7 @@ def _lines(
                 yield Line(points=((at, ends[0]), (at, ends[1])), tone=tone, strength=0.5)
         yield Line(points=tuple((at, value) for at, value, _ in own), tone=tone)
         for at, value, row in own:
-            words = value_words(y, value)
+            words = cell_words(y, value)
             yield Dot(x=at, y=value, tone=tone, shape=shape,
                       words=words if len(known) <= _MOST_WORDS else "",
                       detail=f"{group}: {words}, {cell(row, 'plan')}")  # fmt: skip
@@ -208,7 +209,7 @@ def parallel_picture(rows: Sequence[Row], names: Sequence[str], color: str | Non
     marks: list[Mark] = []
     for row, group in zip(shown, groups, strict=True):
         path = tuple((float(at), one.place(cell(row, one.name))) for at, one in enumerate(scales))
-        words = ", ".join(f"{name} {value_words(name, cell(row, name))}" for name in names)
+        words = ", ".join(f"{name} {cell_words(name, cell(row, name))}" for name in names)
         marks.append(Line(points=path, tone=looks[group][0], strength=0.6, detail=words))
     for at, one in enumerate(scales):
         marks += one.marks(float(at))
@@ -252,5 +253,5 @@ class _Scale:
         there = order(self._where)
         few = there if len(there) <= 8 else [there[0], there[-1]]
         for value in few:
-            words = value_words(self.name, value)
+            words = cell_words(self.name, value)
             yield Words(x=x + 0.02, y=self.place(value), words=words, anchor="start")

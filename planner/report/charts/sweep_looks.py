@@ -9,7 +9,7 @@ from typing import Any
 
 from planner.base.numerals import number_of
 from planner.report.drawing.chart import HATCHES, SHAPES, TONES, Axis, Key
-from planner.report.tables.sweep import column_words, value_words
+from planner.report.tables.sweep import cell_words, column_words
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.winners import noun_of, order, sign
@@ -51,7 +51,7 @@ def keys_of(looks: dict[str, Look], name: str, kind: str) -> tuple[Key, ...]:
 
 def beside(name: str, values: Sequence[Any]) -> Axis:
     """An axis on which values stand side by side."""
-    ticks = tuple((float(at + 1), value_words(name, value)) for at, value in enumerate(values))
+    ticks = tuple((float(at + 1), cell_words(name, value)) for at, value in enumerate(values))
     return Axis(label=column_words(name), low=0.5, high=len(values) + 0.5, ticks=ticks, beside=True)
 
 
@@ -87,7 +87,7 @@ def places(values: Sequence[Any], name: str) -> tuple[dict[Any, float], Axis]:
     if numeric(there) and len(there) > 1:
         axis = over(name, there)
         few = len(there) <= 12
-        ticks = tuple((float(value), value_words(name, value)) for value in there) if few else ()
+        ticks = tuple((float(value), cell_words(name, value)) for value in there) if few else ()
         return (
             {value: float(value) for value in there},
             replace(axis, ticks=ticks),
@@ -103,4 +103,4 @@ def best_words(name: str, rows: Sequence[Row] = ()) -> str:
 
 def cells_of(row: Row, names: Sequence[str]) -> tuple[str, ...]:
     """A line of the table under a picture."""
-    return tuple(value_words(name, cell(row, name)) for name in names)
+    return tuple(cell_words(name, cell(row, name)) for name in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from planner.base.errors import InputError
 from planner.base.units import plural
@@ -17,7 +18,7 @@ from planner.report.charts.sweep_looks import (
     looks_of,
 )
 from planner.report.drawing.chart import Bar, Chart, Key, Mark, Picture
-from planner.report.tables.sweep import column_words, value_words
+from planner.report.tables.sweep import cell_words, column_words
 from planner.studies.sweep.columns import cell
 from planner.studies.sweep.rows import Row
 from planner.studies.sweep.winners import chosen_over, groups_of, order, winners
@@ -49,9 +50,8 @@ def map_picture(rows: Sequence[Row], x: str, y: str, color: str, least: str) -> 
     best = winners(rows, (x, y), least)
     if not best:
         raise InputError(f"plot: no point has {least}")
-    groups = dict(
-        zip(best, groups_of([cell(row, color) for row in best.values()], MOST_GROUPS), strict=True)
-    )
+    colors, told = [cell(row, color) for row in best.values()], partial(cell_words, color)
+    groups = dict(zip(best, groups_of(colors, MOST_GROUPS, told), strict=True))
     looks = looks_of(list(groups.values()))
     bare = _bare(rows, x, y)
     marks: list[Mark] = []
@@ -110,8 +110,8 @@ def _cell(
     if won is None or look is None:
         return bare
     tone, _, hatch = look
-    words = value_words(least, cell(won, least))
-    detail = ", ".join(f"{name} {value_words(name, cell(won, name))}" for name in (*axes, "plan"))
+    words = cell_words(least, cell(won, least))
+    detail = ", ".join(f"{name} {cell_words(name, cell(won, name))}" for name in (*axes, "plan"))
     return replace(bare, tone=tone, hatch=hatch, words=words, detail=f"{detail}: {words}")
 
 

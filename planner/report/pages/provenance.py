@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from planner.question.asked.values import field_words, value_words
 from planner.report.pages.blocks import Block, Prose, Section, words_table
 from planner.report.pages.detail import PlanDetail
 from planner.report.tables.likely import spread_words
 from planner.results.result import EvaluateResult, SolveResult
-
-_UNITS = {"_w": " W", "_w_per_chip": " W per chip", "_bytes": " bytes"}
 
 
 def provenance_section(answer: SolveResult | EvaluateResult, detail: PlanDetail | None) -> Section:
@@ -45,15 +44,8 @@ def _convention(answer: SolveResult | EvaluateResult) -> str:
 
 def job_rows(job: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Fields of a question with their values in words, but those that are not set."""
-    return [_words(name, value) for name, value in job.items() if value is not None]
-
-
-def _words(name: str, value: Any) -> tuple[str, str]:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    words = f"{value:,.10g}" if number and not isinstance(value, int) else str(value)
-    if isinstance(value, int) and number:
-        words = f"{value:,}"
-    for ending, unit in sorted(_UNITS.items(), key=lambda item: -len(item[0])):
-        if name.endswith(ending):
-            return name.removesuffix(ending).replace("_", " "), words + unit
-    return name.replace("_", " "), words
+    return [
+        (field_words(name), value_words(name, value))
+        for name, value in job.items()
+        if value is not None
+    ]

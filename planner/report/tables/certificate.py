@@ -50,7 +50,8 @@ def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
             f"Stopped within the gap asked for, in {result.candidates.seconds:.2f} s: at most "
             f"{gap_words(gap)} from optimal."
         )
-    return f"Not proved optimal: the time limit ended the search; at most {gap_words(gap)} from it."
+    known = "" if certificate.gap is None else f"; at most {gap_words(gap)} from it"
+    return f"Not proved optimal: the time limit ended the search{known}."
 
 
 def _ended_within_gap(result: SolveResult) -> bool:

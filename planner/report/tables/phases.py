@@ -110,7 +110,7 @@ def sum_rows(result: PhasesResult, total: Sum) -> list[tuple[str, str]]:
 
 def _proof_words(result: PhasesResult, total: Sum) -> str:
     least = result.phases[0].answer.minimized.noun
-    if total.objective is None or total.bound is None:
+    if total.objective is None:
         each = "each" if result.status == "optimal" else "not every"
         return f"{each} phase is proved; {least} has no sum over phases"
     if result.status == "optimal":
@@ -118,6 +118,8 @@ def _proof_words(result: PhasesResult, total: Sum) -> str:
             f"optimal: each phase has the least {least}, and none limits the plan of another, so "
             "that their proofs are the proof of the sum"
         )
+    if total.bound is None:
+        return f"not every phase is proved; how far the sum of {least} is from the least is unknown"
     gap = 1.0 - total.bound / total.objective if total.objective else 0.0
     return (
         f"at most {show_change(gap)} from the least sum of {least} over all steps: that of phases "

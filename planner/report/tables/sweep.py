@@ -11,6 +11,8 @@ from rich.text import Text
 
 from planner.base.commands import path_typed
 from planner.base.units import plain, plural, show_bytes, show_joules, show_percent, show_seconds
+from planner.question.asked import BY_NAME
+from planner.question.asked.values import symbol_of, value_words
 from planner.report.tables.tables import SplitTable, indented, pairs, section
 from planner.studies.sweep.answer import SweepResult
 from planner.studies.sweep.columns import NONE_CHOSEN, cell
@@ -26,10 +28,12 @@ _WRITTEN = {"_per_s": "1/s", "_s": "s", "_j": "J", "_bytes": "B", "_w": "W", "_m
 _SHARES = ("mfu", "hfu", "gap", "share")
 
 
-def value_words(name: str, value: Any) -> str:
+def cell_words(name: str, value: Any) -> str:
     """A value of a column with its unit."""
     if value is None or value == "":
         return _NONE
+    if name in BY_NAME:
+        return value_words(name, value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     last = name.rpartition(".")[2]
@@ -42,7 +46,9 @@ def value_words(name: str, value: Any) -> str:
 
 
 def column_words(name: str) -> str:
-    """`step time (s)`: the name of a column for people; fields of the question stay as they are."""
+    """`step time (s)`: the name of a column for people; fields of the question keep theirs."""
+    if symbol := symbol_of(name):
+        return f"{name} ({symbol})"
     where, _, last = name.rpartition(".")
     if where not in ("best", "training_run") and not where.startswith("best."):
         return name
@@ -122,10 +128,10 @@ def _tried(names: Sequence[str], values: Mapping[str, Any], solved: Any) -> tupl
     step = cell(row, "best.step_time_s")
     plan = cell(row, "plan") or cell(row, "reason")
     return (
-        *(str(values.get(name, _NONE)) for name in names),
+        *(cell_words(name, values.get(name)) for name in names),
         solved.status,
         plan or _NONE,
-        value_words("step_time_s", step),
+        cell_words("step_time_s", step),
         f"{solved.cpu_s:.3g} s",
     )
 
@@ -138,7 +144,7 @@ def rows_view(
     first = list(islice(found, most))
     more = sum(1 for _ in found)
     cells = [
-        tuple(value_words(name, value) for name, value in zip(names, row, strict=True))
+        tuple(cell_words(name, value) for name, value in zip(names, row, strict=True))
         for row in first
     ]
     numbers = [

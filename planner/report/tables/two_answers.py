@@ -66,7 +66,8 @@ def _head(result: TwoAnswers) -> str:
 
 
 def _row(change: Change) -> tuple[str, str, str, str]:
-    name, old, new = map(_clipped, (change.name, _short(change.old), _short(change.new)))
+    told = map(_mesh, (change.old, change.new)) if change.name == "mesh" else change.in_words
+    name, old, new = (_clipped(words or "") for words in (change.name, *told))
     return _GROUPS[change.group], name, old, new
 
 
@@ -74,10 +75,11 @@ def _clipped(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _short(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {one}" for name, one in value.items() if one != 1) or "all 1"
-    return "" if value is None else value if isinstance(value, str) else shown(value)
+def _mesh(value: object) -> str:
+    """`dp 2, tp 3`."""
+    if not isinstance(value, dict):
+        return "" if value is None else shown(value)
+    return ", ".join(f"{name} {one}" for name, one in value.items() if one != 1) or "all 1"
 
 
 def _signed_s(seconds: float) -> str:

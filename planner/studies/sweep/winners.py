@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from planner.base.errors import InputError
@@ -148,32 +148,27 @@ def front(spots: Sequence[tuple[float, float]]) -> list[int]:
     return found
 
 
-def groups_of(values: Sequence[Any], most: int) -> list[str]:
+def groups_of(values: Sequence[Any], most: int, words: Callable[[Any], str]) -> list[str]:
     """The group of each value, of at most so many: itself, or a class of numbers.
 
     Args:
         values: What points are coloured by; None: there is nothing.
         most: Groups that can be told apart.
+        words: Of a value.
     """
     there = order(value for value in values if value is not None)
     if len(there) <= most:
-        return ["none" if value is None else _plain(value) for value in values]
+        return ["none" if value is None else words(value) for value in values]
     if all(isinstance(value, int | float) for value in there):
         edges = [there[round(at * (len(there) - 1) / _CLASSES)] for at in range(_CLASSES + 1)]
-        return ["none" if value is None else _class(value, edges) for value in values]
+        return ["none" if value is None else _class(value, edges, words) for value in values]
     often = sorted(there, key=lambda value: -values.count(value))[: most - 1]
     return [
-        "none" if value is None else _plain(value) if value in often else OTHERS for value in values
+        "none" if value is None else words(value) if value in often else OTHERS for value in values
     ]
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return f"{value}"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
-
-
-def _class(value: float, edges: Sequence[float]) -> str:
-    """`0.3 to 0.35`: the class of a number."""
+def _class(value: float, edges: Sequence[float], words: Callable[[Any], str]) -> str:
+    """`30 % to 35 %`: the class of a number."""
     at = max(at for at in range(_CLASSES) if at == 0 or value > edges[at])
-    return f"{edges[at]:.4g} to {edges[at + 1]:.4g}"
+    return f"{words(edges[at])} to {words(edges[at + 1])}"

@@ -39,6 +39,14 @@ class Future:
         self.cancelled = True
 
 
+class Unfetched(Future):
+    """One whose worker dies with what it has found."""
+
+    def result(self, timeout: float) -> Any:
+        """Nothing comes."""
+        raise OSError("connection closed")
+
+
 class Client:
     """Runs tasks when they are submitted; `act` says how each ends."""
 
@@ -56,6 +64,8 @@ class Client:
             return Future(key, "error", ValueError("no such thing"))
         if status == "unloadable":
             return Future(key, "error", ModuleNotFoundError("No module named 'planner'"))
+        if status == "unfetched":
+            return Unfetched(key, "finished")
         return Future(key, status, solve(questions) if status == "finished" else None)
 
 

@@ -1,8 +1,9 @@
 """The engine: windows and batches, workers that die, points that kill them, watchdog, versions."""
 
 import logging
+import sqlite3
 from collections import Counter
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -99,6 +100,36 @@ def test_a_point_that_kills_workers_is_stored_as_failed_and_its_neighbours_live(
     healed = Here()
     assert ran(tmp_path / "s.db", healed, retry=True).by_status == {"optimal": 200}
     assert len(healed.client.batches) == 1
+
+
+def test_what_cannot_be_fetched_again_and_again_is_a_failed_point(tmp_path: Path) -> None:
+    """Not asked for without an end."""
+    few = study_of(STUDY.fixed, cross={"chips": [784, 792, POISON, 808]})
+    workers = Here(lambda questions: "unfetched" if has(questions, POISON) else "finished")
+    assert ran(tmp_path / "s.db", workers, few).by_status == {"optimal": 3, "failed": 1}
+    assert "connection closed" in SweepResult(tmp_path / "s.db").reasons()[0]
+    counted = Counter(key for batch in workers.client.batches for key in batch)
+    assert max(counted.values()) < 10
+
+
+def test_stale_answers_are_found_again_where_that_is_asked_for(tmp_path: Path) -> None:
+    """As after another version of the planner: without it they stay, and count as done."""
+    path, again, fresh = tmp_path / "s.db", Here(), Here()
+    few = study_of(STUDY.fixed, cross={"chips": [8, 16, 24, 32]})
+    ran(path, Here(), few)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE result SET version = '0.0.1+old'")
+    assert ran(path, again, few)[:3] == (4, 4, 4)
+    assert again.client.batches == []
+    assert ran(path, fresh, few, refresh=True)[:3] == (4, 4, 0)
+    assert sum(map(len, fresh.client.batches)) == 4
+
+
+def test_an_estimate_is_of_points_from_the_first_to_the_last() -> None:
+    found = run.estimated(STUDY, known)
+    assert [values["chips"] for values, _ in found.solved] == [8, 408, 808, 1200, 1600]
+    assert (found.points, found.left_out, found.families) == (200, 0, 1)
+    assert found.cpu_s == pytest.approx(200 * 0.5)
 
 
 def test_a_task_that_breaks_is_a_failed_point_with_its_reason(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from support.cases import each
 
+from planner.base.errors import UnfinishedError
 from planner.question.request import request_from
 from planner.studies.sweep.question import keys
 from planner.studies.sweep.question.keys import Keys, answering_version
 from planner.studies.sweep.question.study import study_of
 
+ROOT = Path(__file__).parents[3]
 JOB: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8}
 
 
@@ -90,3 +92,34 @@ def test_packages_that_add_to_the_planner_are_part_of_the_version(
     assert first != beside
     assert version("acme", "planner.frameworks", "a = 2") != first
     assert version("other", "pytest11", "a = 2") == beside
+
+
+def test_the_version_knows_which_file_holds_what(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code that moved from one module to the next, or a module of another name, is another one."""
+
+    def version(**files: str) -> str:
+        for name, text in files.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        there = [(f"planner/{name}.py", tmp_path / name) for name in files]
+        monkeypatch.setattr(keys, "_answering", lambda: there)
+        return answering_version.__wrapped__()
+
+    found = [version(a="one\n", b="two\n"), version(a="one\ntwo\n", b=""), version(a="one\ntwo\n"),
+             version(c="one\ntwo\n")]  # fmt: skip
+    assert len({*found}) == 4
+
+
+def test_a_file_that_changes_between_two_questions_ends_the_run(tmp_path: Path) -> None:
+    """They would be kept as of one content."""
+    cluster, like = tmp_path / "cluster.yaml", tmp_path / "like.yaml"
+    text = (ROOT / "hardware_db/data/examples/my-cluster.yaml").read_text(encoding="utf-8")
+    cluster.write_text(text, encoding="utf-8")
+    like.write_text("{like: cluster.yaml, name: mine}\n", encoding="utf-8")
+    found = Keys()
+    found.key(request_from({**JOB, "hardware": str(cluster)}))
+    other = request_from({**JOB, "hardware": str(like)})
+    cluster.write_text(f"{text}\n# edited\n", encoding="utf-8")
+    with pytest.raises(UnfinishedError, match="changes while it is read"):
+        found.key(other)

@@ -13,7 +13,7 @@ from planner.base.errors import InputError, UnfinishedError
 from planner.base.locks import held_by
 from planner.studies.sweep import opening
 from planner.studies.sweep.places import check_local, holding, locked_by
-from planner.studies.sweep.store import Solved, Store
+from planner.studies.sweep.store import READ, Solved, Store
 
 OURS, THEIRS = "0.1.0+new", "0.1.0+old"
 
@@ -40,6 +40,22 @@ def test_a_point_without_a_result_is_to_do_neighbours_together(store: Store) -> 
     assert set(again) - set(todo) == {"k5"}
 
 
+def test_every_question_of_one_family_is_to_do(store: Store) -> None:
+    """They are read in pages."""
+    with store.new_points() as add:
+        add((at, {"chips": at}, f"k{at}", "one family", "{}") for at in range(2500))
+    assert [key for key, _, _ in store.to_do(OURS)] == [f"k{at}" for at in range(2500)]
+
+
+def test_results_that_no_point_asks_for_outlive_their_files(store: Store) -> None:
+    """A study that has them again looks at the files then."""
+    read = {READ: {"env.sh": "0" * 64}}
+    store.add([solved("k1")._replace(run=read), solved("of another study")._replace(run=read)])
+    store.drop_read(lambda _: True)
+    assert store.result("k1", OURS) is None
+    assert store.result("of another study", OURS) is not None
+
+
 def test_what_is_stored_while_it_is_read_is_not_asked_again(store: Store) -> None:
     todo = store.to_do(OURS)
     first = next(todo)[0]
@@ -54,6 +70,15 @@ def test_a_result_is_written_once(store: Store) -> None:
     found = store.result("k2", OURS)
     assert found is not None
     assert (found.status, found.answer) == ("optimal", {"said": "a"})
+
+
+def test_a_store_with_results_is_never_removed(store: Store) -> None:
+    store.add([solved("k1")])
+    store.discard()
+    assert store.results() == 1
+    store.drop("k1", OURS)
+    store.discard()
+    assert not store.path.exists()
 
 
 def test_own_results_come_first_and_others_are_stale(store: Store) -> None:
@@ -220,10 +245,11 @@ def test_a_locked_store_names_who_holds_it(
     listed = tmp_path / "locks"
     listed.write_text(
         f"1: POSIX  ADVISORY  READ 1 08:01:{node + 10**9} 128 128\n"
-        f"2: POSIX  ADVISORY  WRITE 4711 08:01:{node} 120 120\n",
+        f"2: POSIX  ADVISORY  WRITE 4711 08:01:{node} 120 120\n"
+        f"3: POSIX  ADVISORY  READ {os.getpid()} 08:01:{node} 121 121\n",
         encoding="utf-8",
     )
-    assert locked_by(store.path, listed).startswith(" by process 4711 on host ")
+    assert locked_by(store.path, listed).startswith(" by process 4711 on host "), "not by us"
     listed.write_text("", encoding="utf-8")
     assert locked_by(store.path, listed) == ""
 

@@ -58,6 +58,8 @@ def test_values_of_an_axis(given: Any, found: tuple[Any, ...]) -> None:
         ({"from": 8, "to": 64, "facto": 2}, "did you mean 'factor'"),
         ({"from": "1GB", "to": "1TB", "factor": 2}, "in one unit"),
         ({"from": "a", "to": 2, "step": 1}, "'a' is not a number"),
+        ({"from": "1GB", "to": "4GB", "step": "1MB"}, "'1MB' is not in the unit of the ends, GB"),
+        ({"from": "1GB", "to": "4GB", "factor": "2GB"}, "is not in the unit of the ends, none"),
     ],
 )
 def test_ranges_that_are_none_are_refused(given: Any, said: str) -> None:

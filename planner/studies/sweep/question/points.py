@@ -12,6 +12,7 @@ from planner.base.messages import Origin, shown
 from planner.base.progress import NotedProgress
 from planner.base.units import plural
 from planner.question.asked import BY_NAME
+from planner.question.asked.values import value_words
 from planner.question.changes.changes import fields_of, leaf_of
 from planner.question.changes.texts import with_changes
 from planner.question.kinds.kind import needed_in
@@ -95,11 +96,16 @@ def points_of(study: Study, on_progress: NotedProgress | None = None) -> Iterato
 
 def _said(study: Study, values: Mapping[str, Any], error: InputError) -> str:
     """What is wrong with a point, one line per mistake, with what tells it from others."""
-    first = [f"{name}={value}" for name, value in list(values.items())[:_FIRST]]
+    first = [f"{name}={_typed(name, value)}" for name, value in list(values.items())[:_FIRST]]
     more = ", ..." if len(values) > _FIRST else ""
     where = f"{study.file}: " if study.file else ""
     point = f"at {', '.join(first)}{more}: " if first else ""
     return "\n".join(f"{where}{point}{line}" for line in str(error).split("\n"))
+
+
+def _typed(name: str, value: Any) -> Any:
+    """A value of a point; of a number in SI units with its unit."""
+    return value_words(name, value) if isinstance(value, float) else value
 
 
 def _request(fixed: Mapping[str, Any], values: Mapping[str, Any]) -> Request:
