@@ -132,7 +132,6 @@ def is_bounded(lines: str, said: str) -> None:
     ("lines", "said"),
     [
         ("    x0 = C()\n" + many("    x@ = C(a=x#, b=x#)\n", 22), "letters"),
-        ("    x = C()\n    x.a = x\n    cfg.y = x\n", "letters"),
         ("    x = 1\n" + f"    x = [{'x, ' * 9}]\n" * 7 + many("    cfg.a# = x\n", 9), "letters"),
         ("    x = [" + "1, " * 9000 + "]\n" + "    if x == x: pass\n" * 1000, "letters"),
     ],
@@ -160,6 +159,7 @@ def test_steps_are_bounded(lines: str, said: str) -> None:
     "x = " + "f(a=" * 150 + "1" + ")" * 150,
     "cfg.y = a" + ".b()" * 900, "x = 1" + " * 1" * 900, "cfg.y = 0x" + "f" * 9000,
     "if 1 == 2: pass" + "\n    elif 1 == 3: pass" * 400, "x = _g",
+    "x = C()\n    x.a = x\n    cfg.y = x",
 ])  # fmt: skip
 def test_what_is_nested_is_no_defect(line: str) -> None:
     assert recipe(f"    {line}\n    cfg.model.z = 1\n").values["model.z"] == 1

@@ -1,16 +1,36 @@
-"""What is known at a place in a function, and what is not any more."""
+"""What names stand for at a place in a function."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import field
 
 from frozen_records import dataclass
-from planner.frameworks.reading.python.bindings import Bound
-from planner.frameworks.reading.python.fields import Fields
-from planner.frameworks.reading.python.paths import ALL, SOME, above, joined
-from planner.frameworks.reading.python.values import Known, Made, Part, Thing, Unknown
+from planner.frameworks.reading.python.heap import Heap
+from planner.frameworks.reading.python.text import looked_up
+from planner.frameworks.reading.python.values import Known, Made, Thing
+
+
+@dataclass(slots=True)
+class Shared:
+    """What all functions of a file share.
+
+    Attributes:
+        heap: Its objects.
+        names: Names that functions set for others, which are never known.
+        functions: Its functions.
+        free: What names stand for that it does not bind.
+        closures: What stands for its functions where they are not called.
+        stand: What shared names stand for; None: nothing yet.
+    """
+
+    heap: Heap
+    names: frozenset[str]
+    functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    free: dict[str, Made] = field(default_factory=dict)
+    closures: dict[str, Made] = field(default_factory=dict)
+    stand: Made | None = None
 
 
 @dataclass(slots=True)
@@ -18,119 +38,86 @@ class Scope:
     """What is known in a function while it is gone through.
 
     Attributes:
-        names: What names stand for; what is missing is not known.
-        fields: What objects are set to.
-        shared: Names that other functions set, which are never known.
-        place: The field where an object that it returns stands; None: where its caller says.
-        returned: What it returns.
-        may_end: Whether a part that is left out may return something else.
-        inner: Functions that are defined in it.
+        names: What names stand for.
+        shared: What it shares with others.
         own: Names that stand for functions of the file.
+        inner: Functions that are defined in it.
+        module: The file's own; None: it is that.
+        returned: What it returns.
+        maybe: What it may have returned before.
+        may_end: Where it may have ended before; 0: nowhere.
     """
 
     names: dict[str, Thing]
-    fields: Fields
-    shared: frozenset[str]
-    place: str | None = None
-    returned: Thing | None = None
-    may_end: bool = False
-    inner: dict[str, ast.stmt] = field(default_factory=dict)
+    shared: Shared
     own: set[str] = field(default_factory=set)
+    inner: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    module: Scope | None = None
+    returned: Thing | None = None
+    maybe: list[Thing] = field(default_factory=list)
+    may_end: int = 0
 
-    def bind(self, name: str, thing: Thing | None) -> None:
-        """A name stands for something; None: for what is not known."""
+    def bind(self, name: str, thing: Thing) -> None:
+        """A name stands for something."""
         self.own.discard(name)
-        if thing is None or name in self.shared:
+        self.inner.pop(name, None)
+        if name in self.shared.names:
             self.names.pop(name, None)
+            self.shared.heap.link(self._stand(0), thing)
         else:
             self.names[name] = thing
 
-    def part(self, path: str) -> Part:
-        """Where a field is: of which object, and how it is called there."""
-        name, _, rest = path.partition(".")
-        thing = self.names.get(name)
-        if isinstance(thing, Made):
-            return Part(thing, rest)
-        if isinstance(thing, Part):
-            return Part(thing.of, joined(thing.path, rest))
-        return Part(None, rest)
-
-    def value(self, path: str) -> Known | None:
-        """The plain value of a name or of a field."""
-        if "." in path:
-            return self.fields.value(self.part(path))
-        found = self.names.get(path)
-        return found if isinstance(found, Known) else None
-
-    def set(self, path: str, line: int, thing: Thing | None) -> str:
-        """A field of an object is set; the line that says so where that is not known."""
-        part, shown = self.part(path), path.removesuffix(f".{ALL}")
-        unknown = Unknown(line, shown)
-        if isinstance(thing, Known | Made):
-            self.fields.write(part, thing, unknown)
-            return unknown.text(shown) if part.path.startswith(SOME) else ""
-        self.fields.write(part, replace(unknown, shares=isinstance(thing, Part)), unknown)
-        return unknown.text(shown)
-
-    def forget(self, what: Bound, line: int) -> None:
-        """What may be bound is not known from here on."""
-        self.fields.spend(steps=(len(what.names) + len(what.fields)) // 8)
-        if ALL in what.names:
-            self.names.clear()
-            self.own.clear()
-        for name in what.names:
-            self._forget_name(name, line)
-        bound = {*what.names, *what.fields}
-        for path in what.fields:
-            again = next((one for one in above(path) if one in bound), "")
-            if again:  # it may be of another object
-                why = Unknown(line, path)
-                some = f"{SOME}{path[len(again) + 1 :]}"
-                self.fields.write(Part(None, some), why, why)
-            else:
-                self._open(path, line)
-
-    def _forget_name(self, name: str, line: int) -> None:
-        """A name is not known; one of an object may stand for it, or for another one."""
+    def release(self, name: str) -> None:
+        """A name stands for something of another file, or for nothing."""
         self.own.discard(name)
-        thing = self.names.get(name)
-        if isinstance(thing, Made):
-            self.fields.open(thing, Unknown(line, name))
-            if any(thing.places):
-                self.names[name] = Part(thing, ALL)
-        elif isinstance(thing, Part) and thing.path:
-            self.names[name] = Part(thing.of, ALL)
-        else:
-            self.names.pop(name, None)
+        self.inner.pop(name, None)
+        self.names.pop(name, None)
 
-    def _open(self, path: str, line: int) -> None:
-        if path == ALL:
-            for name in tuple(self.names):
-                self._forget_name(name, line)
-            self.fields.write(Part(None, ALL), Unknown(line, "what `exec` sets"))
-            return
-        name, _, rest = path.partition(".")
-        thing = self.names.get(name)
-        if isinstance(thing, Known):
-            self.lose(thing, line)
-        elif thing is None:
-            if "." in rest:
-                self.set(path, line, None)
-        elif rest or (isinstance(thing, Part) and thing.path):
-            self.set(path, line, None)
+    def _stand(self, line: int) -> Made:
+        if self.shared.stand is None:
+            self.shared.stand = self.shared.heap.loose(line)
+            self.shared.stand.alive = True
+        return self.shared.stand
 
-    def lose(self, changed: Known, line: int) -> None:
-        """A list is changed: whatever holds it is not known any more."""
-        if isinstance(changed.value, list):
-            self.fields.spend(steps=1 + len(self.names) // 64)
-            self.fields.lose(changed.value, line)
-            self.names = _without(self.names, changed)
+    def read(self, name: str, line: int) -> Thing:
+        """What a name stands for."""
+        if name in self.shared.names:
+            return self._stand(line)
+        if name in self.names:
+            return self.names[name]
+        if name in self.own:
+            return self._closure(name)
+        if name not in self.shared.free:
+            self.shared.free[name] = self.shared.heap.new(line=line)
+            self.shared.free[name].free = True
+        return self.shared.free[name]
 
+    def _closure(self, name: str) -> Made:
+        """What stands for a function of the file."""
+        if name not in self.shared.closures:
+            made = self.shared.heap.loose(0)
+            function = self.shared.functions.get(name)
+            names = looked_up(function) if function is not None else frozenset()
+            made.looks = ((self.module or self, names),)
+            self.shared.closures[name] = made
+        return self.shared.closures[name]
 
-def _without(names: Mapping[str, Thing], changed: Known) -> dict[str, Thing]:
-    """The names that stand for something else."""
-    return {
-        name: thing
-        for name, thing in names.items()
-        if not isinstance(thing, Known) or thing.value is not changed.value
-    }
+    def is_foreign(self, name: str) -> bool:
+        """Whether a name is of another file, and nothing of the recipe."""
+        bound = name in self.shared.names or name in self.names or name in self.own
+        free = self.shared.free.get(name)
+        return not bound and (free is None or free.is_foreign())
+
+    def reached(self, names: Iterable[str]) -> Iterator[Thing]:
+        """Objects and lists that names stand for."""
+        self.shared.heap.spend(steps=1 + len(self.names) // 64)
+        for name in names:
+            if not self.is_foreign(name):
+                thing = self.read(name, 0)
+                if isinstance(thing, Made) or isinstance(thing.value, list):
+                    yield thing
+
+    def value(self, name: str) -> Known | None:
+        """The plain value of a name."""
+        found = self.names.get(name)
+        return found if isinstance(found, Known) else None

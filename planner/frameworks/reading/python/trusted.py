@@ -1,0 +1,64 @@
+"""What code of other files does to what it is given, where that is known."""
+
+from __future__ import annotations
+
+import ast
+
+from planner.frameworks.reading.python.called import configures
+from planner.frameworks.reading.python.values import dotted
+
+_KEEPS = frozenset((
+    "len", "int", "float", "str", "bool", "repr", "print", "max", "min", "abs", "round", "sum",
+    "isinstance", "issubclass", "hasattr", "type", "id", "range", "hash", "callable", "super",
+    "dict", "list", "tuple", "set", "frozenset", "getattr", "vars", "dataclass", "SimpleNamespace",
+    "os.path.join", "os.environ.get", "os.getenv", "copy.copy", "copy.deepcopy", "deepcopy",
+    "replace", "dataclasses.replace", "cast", "typing.cast", "logging.info", "logger.info",
+))  # fmt: skip
+"""Functions of Python that change nothing of what they are given."""
+_HELPERS = frozenset((
+    "apply_flex_dispatcher_backend", "set_deepseek_v3_pipeline_model_parallel_layout",
+    "default_peft_config", "get_mixed_precision_config", "nvfp4_bf16_tail_fqns",
+    "decoder_vocab_size",
+))  # fmt: skip
+"""Of Megatron-Bridge and torchtitan: what they change depends on the chip, or is the model's."""
+_STARTS = frozenset((
+    "pretrain", "finetune", "run.run", "run.cli.main", "main", "train", "launch",
+))  # fmt: skip
+"""What a recipe is handed to at its end."""
+_CHECKS = frozenset(("validate",))
+"""Methods of configurations that check them."""
+_DECORATORS = frozenset((
+    "run.cli.factory", "run.cli.entrypoint", "run.autoconvert", "override", "typing.override",
+    "torch.no_grad", "no_grad",
+))  # fmt: skip
+SETS = frozenset(("setattr", "delattr", "__setattr__", "__delattr__"))
+EVERYTHING = frozenset(("exec", "eval", "globals", "locals", "compile", "__builtins__", "vars"))
+"""Names of Python that can reach every name; `vars` without an argument."""
+HIDDEN = frozenset((
+    "__globals__", "__closure__", "__code__", "__defaults__", "__kwdefaults__", "f_locals",
+    "f_globals", "currentframe", "_getframe", "get_objects",
+))  # fmt: skip
+"""Attributes by which code reaches names of others."""
+
+
+def keeps(call: ast.Call) -> bool:
+    """Whether a call of another file changes nothing that it is given."""
+    path = dotted(call.func)
+    own = path.rpartition(".")[2]
+    return path in _KEEPS or own in _HELPERS or path in _STARTS
+
+
+def checks(call: ast.Call) -> bool:
+    """Whether a method changes nothing of its object."""
+    return getattr(call.func, "attr", "") in _CHECKS
+
+
+def constructs(call: ast.Call) -> bool:
+    """Whether a call makes an object of a class of another file, which holds its keywords."""
+    path = dotted(call.func)
+    return configures(call) or path.rpartition(".")[2][:1].isupper()
+
+
+def is_harmless(decorator: ast.expr) -> bool:
+    """Whether a decorator leaves a function what it is."""
+    return dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) in _DECORATORS
