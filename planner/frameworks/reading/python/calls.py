@@ -189,6 +189,7 @@ class Followed(Unfollowed):
         chain = [call]
         while isinstance(of := chain[-1].func, ast.Attribute) and isinstance(of.value, ast.Call):
             chain.append(of.value)  # Bridge.from_pretrained("x").get_model_config()
+            self._reveal(scope, of.value.func)
         first = chain[-1]
         if len(chain) > DEEPEST or not self.is_foreign(scope, first.func):
             return self._unknown(scope, call)

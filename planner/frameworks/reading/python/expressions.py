@@ -14,6 +14,7 @@ from planner.frameworks.reading.python.text import bound, chains, looked_up, run
 from planner.frameworks.reading.python.trusted import (
     EVERYTHING,
     HIDDEN,
+    RUNS,
     SETS,
     checks,
     constructs,
@@ -59,7 +60,8 @@ class Unfollowed:
     def _reveal(self, scope: Scope, node: ast.expr) -> None:
         """What reaches every name makes nothing known."""
         path = dotted(node)
-        every = path in EVERYTHING and scope.is_foreign(path)
+        foreign = self.is_foreign(scope, node)
+        every = foreign and (path in EVERYTHING or path.rpartition(".")[2] in RUNS)
         if every or path == "sys.modules" or getattr(node, "attr", "") in HIDDEN:
             self.heap.everything(Unknown(node.lineno, f"what `{path or node.attr}` sets"))
 

@@ -195,6 +195,9 @@ class Reader:
         if isinstance(statement, ast.ClassDef):
             self.followed.blur(scope, statement)
             scope.bind(statement.name, stand)
+            given = [*statement.bases, *(one.value for one in statement.keywords)]
+            reach = [two for one in given for two in self.followed.reached(scope, one)]
+            heap.escape(reach, Unknown(line, f"what `{statement.name}` is given"))
             if _is_simple(statement, scope):
                 self.followed.simple.add(stand)
         elif isinstance(statement, ast.FunctionDef) and plainly and scope is not self.module:

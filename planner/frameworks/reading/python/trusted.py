@@ -34,6 +34,8 @@ _DECORATORS = frozenset((
 SETS = frozenset(("setattr", "delattr", "__setattr__", "__delattr__"))
 EVERYTHING = frozenset(("exec", "eval", "globals", "locals", "compile", "__builtins__", "vars"))
 """Names of Python that can reach every name; `vars` without an argument."""
+RUNS = frozenset(("exec", "eval", "globals", "locals"))
+"""The same as attributes of modules."""
 HIDDEN = frozenset((
     "__globals__", "__closure__", "__code__", "__defaults__", "__kwdefaults__", "f_locals",
     "f_globals", "currentframe", "_getframe", "get_objects",

@@ -171,6 +171,17 @@ def _opposite(how: ast.unaryop, value: Known | None) -> Known | None:
     return Known(-value.value) if value and number and isinstance(how, ast.USub) else None
 
 
+def _alike(how: ast.cmpop, left: Any, right: Any) -> Known | None:
+    """Whether two values are the same; lists and tuples are not told from one another."""
+    differ = isinstance(how, ast.NotEq | ast.IsNot)
+    if isinstance(how, ast.Is | ast.IsNot):
+        alone = any(one is None or isinstance(one, bool) for one in (left, right))
+        return Known((left is right) is not differ) if alone else None
+    if isinstance(left, list) or isinstance(right, list):
+        return None
+    return Known((left == right) is not differ)
+
+
 def _constant(value: Any) -> Known | None:
     if isinstance(value, int) and abs(value) >= 1 << 63:
         return None
@@ -202,8 +213,7 @@ def _computed(node: ast.expr | None, names: Names, spend: Spends, deep: int) -> 
         return None
     spend(left.letters + right.letters)
     if isinstance(node, ast.Compare):
-        differ = isinstance(node.ops[0], ast.NotEq | ast.IsNot)
-        return Known((left.value == right.value) is not differ)
+        return _alike(node.ops[0], left.value, right.value)
     if not isinstance(left.value, int) or not isinstance(right.value, int):
         return None
     product = left.value * right.value
