@@ -171,7 +171,8 @@ FUNCTIONS = [
 AROUND = [
     "if f(1):", "if N == 2:", "if not N != 1:", "for T in (1, f(2)):", "for m in (X, o):",
     "with ctx() as T:", "while f(1) > 1:", "try:", "match f(1):", "if V == 1:", "for x in [X]:",
-    "with Put(X) as x:", "if put(X) is None:", "for x in gen(X):", "if f(X.a):", "with hold(X) as q:",
+    "with Put(X) as x:", "if put(X) is None:", "for x in gen(X):", "if f(X.a):",
+    "with hold(X) as q:",
 ]  # fmt: skip
 ENDS = [
     "return cfg", "return", "return X", "raise ValueError", "return O(model=m, t=o)", "return cfg",
@@ -228,8 +229,10 @@ def lines(random: Random, deep: int = 1) -> list[str]:
     for _ in range(random.randrange(1, 8 if deep == 1 else 3)):
         if deep > 2 or random.random() < 0.8:
             line = filled(random.choice(SIMPLE), random)
-            found.append("".join(f"{space}{one}\n" for one in line.split("\n        ")[:1])
-                         + "".join(f"{space}    {one}\n" for one in line.split("\n        ")[1:]))
+            found.append(
+                "".join(f"{space}{one}\n" for one in line.split("\n        ")[:1])
+                + "".join(f"{space}    {one}\n" for one in line.split("\n        ")[1:])
+            )
             continue
         around = filled(random.choice(AROUND), random)
         block, inner = f"{space}{around}\n", deep + 1

@@ -159,7 +159,7 @@ def test_steps_are_bounded(lines: str, said: str) -> None:
     "x = " + "f(a=" * 150 + "1" + ")" * 150,
     "cfg.y = a" + ".b()" * 900, "x = 1" + " * 1" * 900, "cfg.y = 0x" + "f" * 9000,
     "if 1 == 2: pass" + "\n    elif 1 == 3: pass" * 400, "x = _g",
-    "x = C()\n    x.a = x\n    cfg.y = x",
+    "x = C()\n    x.a = x\n    cfg.y = x", "x = -'a'", "x = -None", "x = not -[1]",
 ])  # fmt: skip
 def test_what_is_nested_is_no_defect(line: str) -> None:
     assert recipe(f"    {line}\n    cfg.model.z = 1\n").values["model.z"] == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import field
-from itertools import zip_longest
 
 from frozen_records import dataclass
 from planner.frameworks.reading.python.called import (
@@ -33,11 +31,11 @@ class Followed(Unfollowed):
 
     Attributes:
         follow: Goes through a function of the file with arguments, and gives what it returns.
-        functions: Those of the file that are followed.
+        follows: Whether functions of the file are followed.
     """
 
     follow: Follow | None = None
-    functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    follows: bool = False
     _calls: int = 0
     _depth: int = 0
 
@@ -90,12 +88,11 @@ class Followed(Unfollowed):
     def own(self, scope: Scope, call: ast.Call) -> Own | None:
         """The function of the file that a call calls; None: it calls none that is followed."""
         name = call.func.id if isinstance(call.func, ast.Name) else ""
-        if self._calls >= _MOST_CALLS or self.follow is None:
+        if self._calls >= _MOST_CALLS or not self.follows or name in scope.shared.names:
             return None
         if name in scope.inner:
-            return scope.inner[name], scope
-        found = self.functions.get(name) if name in scope.own else None
-        return None if found is None else (found, None)
+            return scope.inner[name]
+        return (scope.own[name], None) if name in scope.own else None
 
     def _set(self, scope: Scope, call: ast.Call, key: str) -> Thing:
         of, thing = self.value(scope, call.args[0]), self.value(scope, call.args[2])

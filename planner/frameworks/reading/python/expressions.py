@@ -63,7 +63,7 @@ class Unfollowed:
         foreign = self.is_foreign(scope, node)
         every = foreign and (path in EVERYTHING or path.rpartition(".")[2] in RUNS)
         if every or path == "sys.modules" or getattr(node, "attr", "") in HIDDEN:
-            self.heap.everything(Unknown(node.lineno, f"what `{path or node.attr}` sets"))
+            self.heap.everything(Unknown(node.lineno, f"what `{path or 'a call'}` sets"))
 
     def attribute(self, thing: Thing, name: str, line: int) -> Thing:
         """What a field of something is."""
@@ -104,7 +104,10 @@ class Unfollowed:
                 scope.release(name)
             else:
                 scope.bind(name, found)
+        loops = ast.For | ast.AsyncFor | ast.While
         self._run(scope, part, inner, found)
+        if any(isinstance(one, loops) for one in ast.walk(part)):
+            self._run(scope, part, inner, found)  # with what it leaves in fields
         return found
 
     def _bind_all(self, scope: Scope, part: ast.stmt) -> None:
@@ -115,16 +118,19 @@ class Unfollowed:
 
     def _run(self, scope: Scope, part: ast.AST, inner: set[str], stand: Made) -> None:
         """What runs in a part may do: calls, and targets that are no names of its own."""
-        for node in running(part):
+        stack = [(part, False)]
+        while stack:
+            node, covered = stack.pop()
             self.heap.spend(steps=1)
             if isinstance(node, ast.Call):
-                self._call(scope, node, inner, stand)
+                covered = covered or self._call(scope, node, inner, stand)
             elif isinstance(node, ast.Attribute | ast.Subscript) and not _loads(node):
                 self._target(scope, node, inner, stand)
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 self.heap.escape([stand], Unknown(node.lineno, node.target.id))
             elif isinstance(node, ast.Name | ast.Attribute) and not inner & {dotted(node)}:
                 self._touch(scope, node)
+            stack += [(one, covered) for one in reversed(running(node))]
 
     def _touch(self, scope: Scope, node: ast.Name | ast.Attribute) -> None:
         """A name is looked up: code may run where what it stands for is used."""
@@ -133,27 +139,27 @@ class Unfollowed:
         if isinstance(thing, Made) and thing.alive:
             self.heap.escape([thing], Unknown(node.lineno, dotted(node)))
 
-    def _call(self, scope: Scope, call: ast.Call, inner: set[str], stand: Made) -> None:
-        """A call that is not followed."""
-        names = looked_up(call)
+    def _call(self, scope: Scope, call: ast.Call, inner: set[str], stand: Made) -> bool:
+        """A call that is not followed; whether calls in it do no more than that."""
+        foreign = self.is_foreign(scope, call.func) and not _root(call.func) & inner
+        if foreign and keeps(call):
+            return False
+        if checks(call) and not call.args and not call.keywords:
+            return False
+        part: list[ast.AST] = [*call.args] if foreign and constructs(call) else [call]
+        names = frozenset[str]().union(*(looked_up(one) for one in part))
         found = None if names & inner else self.may_follow(scope, call)
         if found is not None:
             self.heap.link(stand, found)
-            return
-        foreign = self.is_foreign(scope, call.func) and not _root(call.func) & inner
-        if foreign and keeps(call):
-            return
-        if checks(call) and not call.args and not call.keywords:
-            return
-        part: list[ast.AST] = [*call.args] if foreign and constructs(call) else [call]
+            return True
         reach = [two for one in part for two in self.reached(scope, one, inner)]
-        if any(looked_up(one) & inner for one in part):
-            reach.append(stand)
+        reach += [stand] if names & inner else []
         why = Unknown(call.lineno, _shown(call))
         if called_by(call) in SETS and len(call.args) > 1:
             self._set_unseen(call, why)
         if reach:
             self.heap.escape(reach, why)
+        return part == [call]
 
     def _set_unseen(self, call: ast.Call, why: Unknown) -> None:
         """`setattr` of an object of which it is not known which one it is."""

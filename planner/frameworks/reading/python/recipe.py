@@ -99,7 +99,7 @@ def python_recipe(
     def spend(letters: int = 0, steps: int = 0) -> None:
         work.spend(name, letters, steps)
 
-    reader = _reader(functions, shared_names(tree), spend)
+    reader = _reader(shared_names(tree), spend)
     result: Thing = Known(None)
     if chosen in functions:
         reader.body(reader.module, tree.body)
@@ -113,17 +113,18 @@ def python_recipe(
             f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}"
         )
     else:
-        chosen, result = _read_program(reader, tree, name)
+        chosen, result = _read_program(reader, tree, functions, name)
     return _recipe_of(reader, chosen, result)
 
 
 def _asked(reader: Reader, function: ast.FunctionDef) -> Thing:
-    """What the recipe's function returns, under its decorators."""
+    """What the recipe's function returns, if nothing else has its name."""
+    own = reader.module.own.get(function.name)
     found = reader.run(function, {}, asked=True)
-    others = [one for one in function.decorator_list if not is_harmless(one)]
-    if others:
-        said = f"what `@{ast.unparse(others[0])}` changes"
-        reader.followed.heap.everything(Unknown(others[0].lineno, said))
+    if own is not function:
+        others = [one for one in function.decorator_list if not is_harmless(one)]
+        said = f"what `@{ast.unparse(others[0])}` makes" if others else f"`{function.name}`"
+        reader.followed.heap.everything(Unknown(function.lineno, said))
     return found
 
 
@@ -148,9 +149,9 @@ def _parsed(text: str, name: str, modules: Mapping[str, str]) -> ast.Module:
     return tree
 
 
-def _reader(functions: dict[str, ast.FunctionDef], names: frozenset[str], spend: Spends) -> Reader:
+def _reader(names: frozenset[str], spend: Spends) -> Reader:
     heap = Heap(spend)
-    shared = Shared(heap, names, functions)
+    shared = Shared(heap, names)
     module = Scope({}, shared)
     heap.scopes.append(module.names)
     reader = Reader(Followed(heap), shared, module)
@@ -181,7 +182,9 @@ def _recipe_of(reader: Reader, name: str, result: Thing) -> PythonRecipe:
     )
 
 
-def _read_program(reader: Reader, tree: ast.Module, name: str) -> tuple[str, Thing]:
+def _read_program(
+    reader: Reader, tree: ast.Module, functions: Mapping[str, ast.FunctionDef], name: str
+) -> tuple[str, Thing]:
     """Goes through a file that says of no function that it is a recipe.
 
     Returns:
@@ -190,9 +193,9 @@ def _read_program(reader: Reader, tree: ast.Module, name: str) -> tuple[str, Thi
     Raises:
         InputError: Several functions might.
     """
-    reader.followed.functions = reader.shared.functions
+    reader.followed.follows = True
     reader.body(reader.module, tree.body)
-    others = [one for one in reader.shared.functions if not one.startswith("_")]
+    others = [one for one in functions if not one.startswith("_")]
     free = any(one.changed for one in reader.shared.free.values())
     if free or reader.roots or not others:
         return "", Known(None)
@@ -201,4 +204,4 @@ def _read_program(reader: Reader, tree: ast.Module, name: str) -> tuple[str, Thi
         raise InputError(
             f"{name}: sets nothing outside of its functions; name one as FILE::FUNCTION, of {some}"
         )
-    return others[0], _asked(reader, reader.shared.functions[others[0]])
+    return others[0], _asked(reader, functions[others[0]])

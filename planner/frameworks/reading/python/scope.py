@@ -9,7 +9,7 @@ from dataclasses import field
 from frozen_records import dataclass
 from planner.frameworks.reading.python.heap import Heap
 from planner.frameworks.reading.python.text import looked_up
-from planner.frameworks.reading.python.values import Known, Made, Thing
+from planner.frameworks.reading.python.values import Made, Thing
 
 
 @dataclass(slots=True)
@@ -19,7 +19,6 @@ class Shared:
     Attributes:
         heap: Its objects.
         names: Names that functions set for others, which are never known.
-        functions: Its functions.
         free: What names stand for that it does not bind.
         closures: What stands for its functions where they are not called.
         stand: What shared names stand for; None: nothing yet.
@@ -27,9 +26,8 @@ class Shared:
 
     heap: Heap
     names: frozenset[str]
-    functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
     free: dict[str, Made] = field(default_factory=dict)
-    closures: dict[str, Made] = field(default_factory=dict)
+    closures: dict[int, Made] = field(default_factory=dict)
     stand: Made | None = None
 
 
@@ -40,8 +38,8 @@ class Scope:
     Attributes:
         names: What names stand for.
         shared: What it shares with others.
-        own: Names that stand for functions of the file.
-        inner: Functions that are defined in it.
+        own: Functions of the file, by the names that stand for them.
+        inner: Functions that are defined in it, or around it, with where that is.
         module: The file's own; None: it is that.
         returned: What it returns.
         maybe: What it may have returned before.
@@ -50,8 +48,8 @@ class Scope:
 
     names: dict[str, Thing]
     shared: Shared
-    own: set[str] = field(default_factory=set)
-    inner: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    own: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    inner: dict[str, tuple[ast.FunctionDef, Scope]] = field(default_factory=dict)
     module: Scope | None = None
     returned: Thing | None = None
     maybe: list[Thing] = field(default_factory=list)
@@ -59,7 +57,7 @@ class Scope:
 
     def bind(self, name: str, thing: Thing) -> None:
         """A name stands for something."""
-        self.own.discard(name)
+        self.own.pop(name, None)
         self.inner.pop(name, None)
         if name in self.shared.names:
             self.names.pop(name, None)
@@ -69,7 +67,7 @@ class Scope:
 
     def release(self, name: str) -> None:
         """A name stands for something of another file, or for nothing."""
-        self.own.discard(name)
+        self.own.pop(name, None)
         self.inner.pop(name, None)
         self.names.pop(name, None)
 
@@ -86,21 +84,19 @@ class Scope:
         if name in self.names:
             return self.names[name]
         if name in self.own:
-            return self._closure(name)
+            return self._closure(self.own[name])
         if name not in self.shared.free:
             self.shared.free[name] = self.shared.heap.new(line=line)
             self.shared.free[name].free = True
         return self.shared.free[name]
 
-    def _closure(self, name: str) -> Made:
+    def _closure(self, function: ast.FunctionDef) -> Made:
         """What stands for a function of the file."""
-        if name not in self.shared.closures:
+        if id(function) not in self.shared.closures:
             made = self.shared.heap.loose(0)
-            function = self.shared.functions.get(name)
-            names = looked_up(function) if function is not None else frozenset()
-            made.looks = ((self.module or self, names),)
-            self.shared.closures[name] = made
-        return self.shared.closures[name]
+            made.looks = ((self.module or self, looked_up(function)),)
+            self.shared.closures[id(function)] = made
+        return self.shared.closures[id(function)]
 
     def is_foreign(self, name: str) -> bool:
         """Whether a name is of another file, and nothing of the recipe."""
@@ -116,8 +112,3 @@ class Scope:
                 thing = self.read(name, 0)
                 if isinstance(thing, Made) or isinstance(thing.value, list):
                     yield thing
-
-    def value(self, name: str) -> Known | None:
-        """The plain value of a name."""
-        found = self.names.get(name)
-        return found if isinstance(found, Known) else None

@@ -67,7 +67,7 @@ class Reader:
         heap = self.followed.heap
         heap.spend(steps=1 + (len(self.module.names) + len(self.module.own)) // 64)
         at = outer or self.module
-        scope = Scope({**at.names}, self.shared, {*at.own}, {**at.inner}, self.module)
+        scope = Scope({**at.names}, self.shared, {**at.own}, {**at.inner}, self.module)
         self._arguments(scope, function.args, given, asked)
         heap.scopes.append(scope.names)
         after = heap.after
@@ -78,7 +78,7 @@ class Reader:
 
     def begin(self) -> None:
         """Functions of the file are followed from here on, and nothing before counts."""
-        self.followed.functions = self.shared.functions
+        self.followed.follows = True
         self.notes.clear()
         self.bases.clear()
         self.roots.clear()
@@ -87,7 +87,7 @@ class Reader:
     def _arguments(self, scope: Scope, spec: ast.arguments, given: Given, asked: bool) -> None:
         """What is known where a function begins."""
         heap = self.followed.heap
-        for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
+        for one in _parameters(spec):
             thing = given.get(one.arg, self._defaults.get(id(one)))
             if thing is None:
                 thing = heap.new(line=one.lineno) if asked else heap.loose(one.lineno)
@@ -118,13 +118,8 @@ class Reader:
         elif isinstance(statement, _LEFT_OUT):
             kind = type(statement).__name__.lower()
             self._leave_out(scope, statement, f"`{kind}` and what is in it is left out")
-        elif isinstance(statement, ast.Assign):
-            self._assign(scope, statement.targets, statement.value)
-        elif isinstance(statement, ast.AnnAssign):
-            if statement.value is not None:
-                self._assign(scope, [statement.target], statement.value)
-        elif isinstance(statement, ast.AugAssign):
-            self._change(scope, statement)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            self._set_all(scope, statement)
         elif isinstance(statement, ast.Expr):
             self._expression(scope, statement.value)
         elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -133,16 +128,31 @@ class Reader:
             self._other(scope, statement)
         return isinstance(statement, ast.Return | ast.Raise)
 
+    def _set_all(self, scope: Scope, statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
+        if isinstance(statement, ast.AugAssign):
+            self._change(scope, statement)
+        elif isinstance(statement, ast.Assign):
+            self._assign(scope, statement.targets, statement.value)
+        else:
+            if statement.value is not None:
+                self._assign(scope, [statement.target], statement.value)
+            self._annotate(scope, statement.annotation)
+
+    def _annotate(self, scope: Scope, *parts: ast.expr | None) -> None:
+        """What may run where a type is said, or a decorator."""
+        for one in parts:
+            if one is not None and any(isinstance(two, ast.Call) for two in ast.walk(one)):
+                self.followed.loose(scope, one)
+
     def _other(self, scope: Scope, statement: ast.stmt) -> None:
         """`import`, `del`, `assert`, `raise`."""
         if isinstance(statement, ast.Import | ast.ImportFrom):
             names = [(one.asname or one.name).partition(".")[0] for one in statement.names]
-            for name in names if "*" not in names else ():
-                scope.release(name)
-            if "*" in names:
-                self.followed.blur(scope, statement)
-        else:
-            self.followed.blur(scope, statement)
+            if "*" not in names:
+                for name in names:
+                    scope.release(name)
+                return
+        self.followed.blur(scope, statement)
 
     def _if(self, scope: Scope, statement: ast.If) -> bool:
         """Takes the branch that is known; whether the function ends there."""
@@ -180,31 +190,43 @@ class Reader:
         self, scope: Scope, statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     ) -> None:
         """A function or a class; what it does beyond that it does when it is called."""
-        heap, line = self.followed.heap, statement.lineno
-        harmless = all(is_harmless(one) for one in statement.decorator_list)
-        if isinstance(statement, ast.FunctionDef) and scope is self.module:
-            self._keep_defaults(scope, statement.args)
-            if harmless and not yields(statement):
-                scope.release(statement.name)
-                scope.own.add(statement.name)
-                return
-        plainly = isinstance(statement, ast.FunctionDef) and harmless and not yields(statement)
-        stand = heap.loose(line)
+        stand = self.followed.heap.loose(statement.lineno)
         stand.looks, stand.alive = ((scope, looked_up(statement)),), True
-        scope.bind(statement.name, stand)
+        self._annotate(scope, *statement.decorator_list)
+        harmless = all(is_harmless(one) for one in statement.decorator_list)
         if isinstance(statement, ast.ClassDef):
-            self.followed.blur(scope, statement)
-            scope.bind(statement.name, stand)
-            given = [*statement.bases, *(one.value for one in statement.keywords)]
-            reach = [two for one in given for two in self.followed.reached(scope, one)]
-            heap.escape(reach, Unknown(line, f"what `{statement.name}` is given"))
-            if _is_simple(statement, scope):
-                self.followed.simple.add(stand)
-        elif isinstance(statement, ast.FunctionDef) and plainly and scope is not self.module:
-            self._keep_defaults(scope, statement.args)
-            scope.inner[statement.name] = statement
+            self._define_class(scope, statement, stand)
+            return
+        spec = statement.args
+        self._annotate(scope, statement.returns, *(one.annotation for one in _parameters(spec)))
+        self._keep_defaults(scope, spec)
+        plainly = harmless and isinstance(statement, ast.FunctionDef) and not yields(statement)
+        if isinstance(statement, ast.FunctionDef) and plainly and scope is self.module:
+            scope.release(statement.name)
+            scope.own[statement.name] = statement
+            return
+        scope.bind(statement.name, stand)
+        if isinstance(statement, ast.FunctionDef) and plainly:
+            scope.inner[statement.name] = statement, scope
         elif not harmless:
-            heap.escape([stand], Unknown(line, f"what `{statement.name}` reaches"))
+            self._hand(scope, stand, statement.decorator_list, statement)
+
+    def _define_class(self, scope: Scope, statement: ast.ClassDef, stand: Made) -> None:
+        """A class, whose body runs, and whose bases and decorators are given it."""
+        self.followed.blur(scope, statement)
+        scope.bind(statement.name, stand)
+        if _is_simple(statement, scope):
+            self.followed.simple.add(stand)
+        else:
+            given = [*statement.bases, *(one.value for one in statement.keywords)]
+            self._hand(scope, stand, [*given, *statement.decorator_list], statement)
+
+    def _hand(self, scope: Scope, stand: Made, others: list[ast.expr], statement: ast.stmt) -> None:
+        """A function or class is given to others."""
+        reach = [two for one in others for two in self.followed.reached(scope, one)]
+        if reach or not isinstance(statement, ast.ClassDef):
+            said = Unknown(statement.lineno, "what a definition is given")
+            self.followed.heap.escape([stand, *reach], said)
 
     def _keep_defaults(self, scope: Scope, spec: ast.arguments) -> None:
         """Defaults are what they are where a function is defined; lists are shared by its calls."""
@@ -234,9 +256,9 @@ class Reader:
 
     def _parts(self, scope: Scope, value: ast.expr) -> Parts:
         """What several values that stand in a row are."""
-        if isinstance(value, ast.Tuple | ast.List):
-            if not any(isinstance(one, ast.Starred) for one in value.elts):
-                return [self._parts(scope, one) for one in value.elts]
+        parts = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        if parts and not any(isinstance(one, ast.Starred) for one in parts):
+            return [self._parts(scope, one) for one in parts]
         return self.followed.value(scope, value)
 
     def _unpack(self, scope: Scope, target: ast.expr, things: Parts, value: ast.expr) -> None:
@@ -268,7 +290,8 @@ class Reader:
             self.followed.value(scope, target.slice)
             heap.escape([of, thing], Unknown(target.lineno, dotted(target.value)))
         else:
-            parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target.value]
+            parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+            parts = [target.value] if isinstance(target, ast.Starred) else parts
             if isinstance(thing, Made) and thing.alive:
                 heap.escape([thing], Unknown(target.lineno))
             stand = heap.loose(target.lineno, [thing])
@@ -308,6 +331,10 @@ class Reader:
     def _add_base(self, thing: Thing | None) -> None:
         if isinstance(thing, Made) and thing.maker:
             self.bases[thing.maker] = None
+
+
+def _parameters(spec: ast.arguments) -> list[ast.arg]:
+    return [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
 
 
 def _loaded(target: ast.Name | ast.Attribute) -> ast.expr:

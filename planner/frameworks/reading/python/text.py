@@ -46,19 +46,13 @@ def bound(part: ast.AST) -> tuple[set[str], set[str], set[str]]:
     return own, inner, (imports - others) & own
 
 
-def running(part: ast.AST) -> Iterator[ast.AST]:
-    """What of it runs where it stands: not what is in functions."""
-    stack = [part]
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            stack += [*node.decorator_list, *node.args.defaults]
-            stack += [one for one in node.args.kw_defaults if one is not None]
-        elif isinstance(node, ast.Lambda):
-            stack += [one for one in (*node.args.defaults, *node.args.kw_defaults) if one]
-        else:
-            stack += ast.iter_child_nodes(node)
+def running(node: ast.AST) -> list[ast.AST]:
+    """What runs where a node stands: its parts, but not what is in functions."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+        defaults = (*node.args.defaults, *node.args.kw_defaults)
+        return [*decorators, *(one for one in defaults if one is not None)]
+    return [*ast.iter_child_nodes(node)]
 
 
 def chains(part: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
