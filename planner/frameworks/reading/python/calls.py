@@ -15,7 +15,7 @@ from planner.frameworks.reading.python.called import (
 from planner.frameworks.reading.python.expressions import DEEPEST, Unfollowed, known_value
 from planner.frameworks.reading.python.paths import ALL
 from planner.frameworks.reading.python.scope import Scope
-from planner.frameworks.reading.python.trusted import checks, constructs, keeps
+from planner.frameworks.reading.python.trusted import constructs, keeps
 from planner.frameworks.reading.python.values import Known, Made, Thing, Unknown, dotted, named
 
 _MOST_CALLS = 8  # functions that a recipe builds on, one upon another
@@ -220,7 +220,8 @@ class Followed(Unfollowed):
         elif given:
             self.heap.escape(given, why)
             found.alive = found.wild = True
-            found.opened = Unknown(call.lineno)
+            found.opened = Unknown(call.lineno, f"what `{dotted(call.func) or 'a call'}` makes")
+            found.runs = any(isinstance(one, Made) and (one.runs or one.looks) for one in given)
         for one in given:
             self.heap.link(found, one)
 
@@ -237,12 +238,13 @@ class Followed(Unfollowed):
             self.heap.link(found, callee)
             return found
         things += [self.value(scope, one.value) for one in call.keywords]
-        if checks(call) and not things:
+        if not things and of is not function and self.only_checks(callee, call):
             return Known(None)
         given = [one for one in (callee, *things) if _matters(one)]
         self.heap.escape(given, Unknown(call.lineno, _shown(call)))
         found = self.heap.loose(call.lineno, given)
-        found.alive, found.calls = True, (called_by(call),)
+        found.alive = found.runs = True
+        found.calls = (called_by(call),)
         return found
 
 

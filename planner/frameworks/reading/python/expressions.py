@@ -12,11 +12,11 @@ from planner.frameworks.reading.python.heap import Heap
 from planner.frameworks.reading.python.scope import Scope
 from planner.frameworks.reading.python.text import bound, chains, looked_up, running
 from planner.frameworks.reading.python.trusted import (
+    CHECKS,
     EVERYTHING,
     HIDDEN,
     RUNS,
     SETS,
-    checks,
     constructs,
     keeps,
 )
@@ -144,7 +144,9 @@ class Unfollowed:
         foreign = self.is_foreign(scope, call.func) and not _root(call.func) & inner
         if foreign and keeps(call):
             return False
-        if checks(call) and not call.args and not call.keywords:
+        of = call.func.value if isinstance(call.func, ast.Attribute) else None
+        plainly = dotted(of) and not _root(of) & inner and not call.args and not call.keywords
+        if of is not None and plainly and self.only_checks(self.chain(scope, of), call):
             return False
         part: list[ast.AST] = [*call.args] if foreign and constructs(call) else [call]
         names = frozenset[str]().union(*(looked_up(one) for one in part))
@@ -160,6 +162,13 @@ class Unfollowed:
         if reach:
             self.heap.escape(reach, why)
         return part == [call]
+
+    def only_checks(self, of: Thing, call: ast.Call) -> bool:
+        """Whether a method changes nothing of its object."""
+        own = getattr(call.func, "attr", "")
+        if own not in CHECKS or not isinstance(of, Made) or own in of.fields:
+            return False
+        return not of.alive and not any(one.looks for one in of.links)
 
     def _set_unseen(self, call: ast.Call, why: Unknown) -> None:
         """`setattr` of an object of which it is not known which one it is."""
@@ -208,7 +217,7 @@ def _shown(call: ast.Call) -> str:
     return first or of or f"what `{dotted(call.func) or 'a call'}` is given"
 
 
-def _root(node: ast.expr) -> set[str]:
+def _root(node: ast.expr | None) -> set[str]:
     return {dotted(node).partition(".")[0]}
 
 

@@ -31,8 +31,11 @@ class Flat:
     built: dict[str, str] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
 
+    _line: int = 0
+
     def add(self, root: Made) -> None:
         """An object, with all that it is set to."""
+        self._line = root.line
         stack: list[_Entry] = [("", root, None, ())]
         while stack:
             at, thing, said, outer = stack.pop()
@@ -56,7 +59,7 @@ class Flat:
         self.spend(thing.letters)
         if at in self.values and self.values[at] != thing.value:
             del self.values[at]
-            self.computed[at] = Unknown(0).text(at)
+            self.computed[at] = Unknown(self._line).text(at)
         elif at not in self.computed:
             self.values[at] = thing.value
 
@@ -67,7 +70,7 @@ class Flat:
 
     def _made(self, at: str, made: Made, said: Unknown | None) -> None:
         if made.loose:
-            self._unknown(at or ALL, said or Unknown(made.line))
+            self._unknown(at or ALL, said or Unknown(made.line, "" if at else "what is returned"))
             self.calls += [(one, "") for one in made.calls]
         else:
             if made.called:

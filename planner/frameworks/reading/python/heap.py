@@ -49,6 +49,7 @@ class Heap:
         for one in reach:
             self.link(made, one)
         made.alive = any(one.alive or one.looks for one in made.links)
+        made.runs = any(one.runs for one in made.links)
         return made
 
     def link(self, made: Made, other: Thing) -> None:
@@ -62,6 +63,8 @@ class Heap:
 
     def read(self, owner: Made, name: str, line: int) -> Thing:
         """What a field is; one that is not set yet is an object from here on."""
+        if owner.runs:
+            self.escape([owner], Unknown(line, f"what a field {name} runs"))
         found = owner.fields.get(name)
         if isinstance(found, Known | Made):
             return found
@@ -87,7 +90,7 @@ class Heap:
 
     def write(self, owner: Made, name: str, thing: Thing, said: Unknown) -> None:
         """A field is set; `said`: what is said of it where it is not known."""
-        if name.startswith("__"):
+        if name.startswith("__") or owner.runs:
             self.escape([owner, thing], said)
             return
         if owner.wild:
@@ -134,7 +137,7 @@ class Heap:
         while stack:
             one = stack.pop()
             if isinstance(one, Known):
-                self.lose(one, why)
+                stack += self.lose(one, why)
             elif one not in seen:
                 self.spend(steps=1)
                 seen[one] = None
@@ -190,10 +193,14 @@ class Heap:
             stand = self.loose(why.line, self._made[:1])
             scope.update(dict.fromkeys(scope, stand))
 
-    def lose(self, known: Known, why: Unknown) -> None:
-        """A list is changed: whatever is, holds or is held by it is not known any more."""
+    def lose(self, known: Known, why: Unknown) -> list[Made]:
+        """A list is changed: whatever is, holds or is held by it is not known any more.
+
+        Returns:
+            What stands for it.
+        """
         if not isinstance(known.value, list):
-            return
+            return []
         gone = self._lists(known)
         stand = self.loose(why.line)
         for scope in self.scopes:
@@ -203,6 +210,7 @@ class Heap:
                     scope[name] = stand
         for made in self._made:
             self._lose_of(made, gone, stand, why)
+        return [stand]
 
     def _lose_of(self, made: Made, gone: set[int], stand: Made, why: Unknown) -> None:
         self.spend(steps=len(made.fields) // 8)
@@ -242,6 +250,7 @@ class Heap:
                 if deep and isinstance(thing, Made):
                     inner = self.new(thing.called, thing.text, thing.line, thing.maker)
                     inner.loose, inner.alive, inner.wild = thing.loose, thing.alive, thing.wild
+                    inner.runs = thing.runs
                     for linked in thing.links:
                         self.link(inner, linked)
                     stack.append((thing, inner))

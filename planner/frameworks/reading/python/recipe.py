@@ -114,6 +114,9 @@ def python_recipe(
         )
     else:
         chosen, result = _read_program(reader, tree, functions, name)
+    ends = (one for one in ast.walk(tree) if getattr(one, "name", "") == "__del__")
+    for one in ends:  # which runs at any time
+        reader.followed.heap.everything(Unknown(getattr(one, "lineno", 0), "what `__del__` sets"))
     return _recipe_of(reader, chosen, result)
 
 
@@ -164,7 +167,8 @@ def _recipe_of(reader: Reader, name: str, result: Thing) -> PythonRecipe:
     flat = Flat(heap.spend)
     flat.calls += heap.calls
     free = (one for one in reader.shared.free.values() if one.changed)
-    roots = [result] if isinstance(result, Made) else [*free, *reader.roots]
+    handed = [one for one in reader.handed if one in reader.roots]
+    roots = [result] if isinstance(result, Made) else handed or [*free, *reader.roots]
     for one in roots:
         flat.add(one)
     for field_name, why in heap.some.items():
@@ -194,6 +198,7 @@ def _read_program(
         InputError: Several functions might.
     """
     reader.followed.follows = True
+    reader.module.bind("__name__", Known("__main__"))
     reader.body(reader.module, tree.body)
     others = [one for one in functions if not one.startswith("_")]
     free = any(one.changed for one in reader.shared.free.values())

@@ -15,7 +15,7 @@ from planner.frameworks.reading.python.calls import Followed, Given
 from planner.frameworks.reading.python.expressions import DEEPEST
 from planner.frameworks.reading.python.scope import Scope, Shared
 from planner.frameworks.reading.python.text import ends, looked_up, yields
-from planner.frameworks.reading.python.trusted import is_harmless
+from planner.frameworks.reading.python.trusted import is_harmless, starts
 from planner.frameworks.reading.python.values import Known, Made, Thing, Unknown, dotted, plain
 
 _LEFT_OUT = (
@@ -38,6 +38,7 @@ class Reader:
         bases: Functions and classes of other files that made what is changed, returned or handed
             on.
         roots: Objects that stand for the recipe where nothing is returned.
+        handed: Those among them that training is started with.
     """
 
     followed: Followed
@@ -46,6 +47,7 @@ class Reader:
     notes: dict[str, None] = field(default_factory=dict)
     bases: dict[str, None] = field(default_factory=dict)
     roots: dict[Made, None] = field(default_factory=dict)
+    handed: dict[Made, None] = field(default_factory=dict)
     _defaults: dict[int, Thing] = field(default_factory=dict)
     _depth: int = 0
 
@@ -244,8 +246,10 @@ class Reader:
     def _expression(self, scope: Scope, value: ast.expr) -> None:
         if isinstance(value, ast.Call):
             for one in (*value.args, *(word.value for word in value.keywords)):
-                if isinstance(one, ast.Name) and one.id in scope.names:
-                    self._add_base(scope.names[one.id])
+                thing = scope.names.get(one.id) if isinstance(one, ast.Name) else None
+                self._add_base(thing)
+                if isinstance(thing, Made) and starts(value) and not thing.loose:
+                    self.handed[thing] = None
         self.followed.value(scope, value)
 
     def _assign(self, scope: Scope, targets: list[ast.expr], value: ast.expr) -> None:
@@ -362,7 +366,11 @@ def _is_simple(statement: ast.ClassDef, scope: Scope) -> bool:
         if isinstance(one, ast.FunctionDef):
             if one.name.startswith("__") or one.decorator_list:
                 return False
-        elif not isinstance(one, ast.AnnAssign | ast.Assign | ast.Expr | ast.Pass):
+        elif isinstance(one, ast.AnnAssign | ast.Assign):
+            made = isinstance(one.value, ast.Call) and dotted(one.value.func).endswith("field")
+            if one.value is not None and not made and not isinstance(one.value, ast.Constant):
+                return False
+        elif not isinstance(one, ast.Expr | ast.Pass):
             return False
     decorators = [
         one.func if isinstance(one, ast.Call) else one for one in statement.decorator_list

@@ -25,7 +25,7 @@ _STARTS = frozenset((
     "pretrain", "finetune", "run.run", "run.cli.main", "main", "train", "launch",
 ))  # fmt: skip
 """What a recipe is handed to at its end."""
-_CHECKS = frozenset(("validate",))
+CHECKS = frozenset(("validate",))
 """Methods of configurations that check them."""
 _DECORATORS = frozenset((
     "run.cli.factory", "run.cli.entrypoint", "run.autoconvert", "override", "typing.override",
@@ -50,9 +50,9 @@ def keeps(call: ast.Call) -> bool:
     return path in _KEEPS or own in _HELPERS or path in _STARTS
 
 
-def checks(call: ast.Call) -> bool:
-    """Whether a method changes nothing of its object."""
-    return getattr(call.func, "attr", "") in _CHECKS
+def starts(call: ast.Call) -> bool:
+    """Whether a call starts the training of a recipe."""
+    return dotted(call.func) in _STARTS
 
 
 def constructs(call: ast.Call) -> bool:

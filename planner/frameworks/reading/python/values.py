@@ -74,6 +74,7 @@ class Made:
         maker: A function or class of another file that made it; empty: this file says all of it.
         loose: Whether it stands for what is not known, which may be no object at all.
         alive: Whether code that is not followed may run when it is used.
+        runs: Whether code of the file may run when a field of it is used.
         fields: What it is set to.
         said: What is said of fields that hold an object.
         opened: Why fields that are missing here are not known; None: they are what they were made.
@@ -95,6 +96,7 @@ class Made:
     maker: str = ""
     loose: bool = False
     alive: bool = False
+    runs: bool = False
     fields: dict[str, Known | Made | Unknown] = field(default_factory=dict)
     said: dict[str, Unknown] = field(default_factory=dict)
     opened: Unknown | None = None
