@@ -93,6 +93,11 @@ class Put:
     def seen(self): return self.c
 class Hold:
     x: int = 3
+def grown(c, v=LIST):
+    v.append(1)
+    return v
+OTHER = O(m=O(a=1, b=2))
+def tuned(): OTHER.m.a = 6
 ALIAS = put
 TABLE = {"put": put}
 ROW = [put, stop]
@@ -113,7 +118,7 @@ def recipe() -> ConfigContainer:
     a, b, c = 1, 2, 3
     o = O(a=1, b=1)
     box, row, pair_, ns = [o], {"k": o}, (o, cfg.t), O(k=o)
-    fun, it, lst = put, iter([]), [1]
+    fun, it, lst, other = put, iter([]), [1], OTHER.m
 """
 VALUES = [
     "1", "2", "N", "N", "V", "V", "E * E", "f(E)", "(N := E)", "(E if f(1) else E)", "own(E)", "-E",
@@ -132,8 +137,8 @@ OBJECT = [
 ]  # fmt: skip
 SIMPLE = [
     "T = E", "T = E", "T = E", "T = T = E", "T, T = E, E", "T, T = pair()", "T += E", "T *= E",
-    "Y.a = E", "Y.b = E", "Y.a = E", "m = Y", "q = Y", "o = Y", "m = Y", "cfg.t.o = Y",
-    "cfg.t = Y", "cfg.model = Y", "cfg.t = O(a=E, o=Y)", "m, q = Y, Y", "m = q = Y", "(Y).b += E",
+    "Y.a = E", "Y.b = E", "Y.a = E", "m = Y", "q = Y", "o = Y", "m = Y", "cfg.t.o = Y", "cfg.t = Y",
+    "cfg.model = Y", "cfg.t = O(a=E, o=Y)", "m, q = Y, Y", "m = q = Y", "(Y).b += E",
     "setattr(Y, 'a', E)", "setattr(X, key(), E)", "put(Y, E)", "put(c=X, v=E)", "x = [put(X, E)]",
     "box = [Y]", "box.append(Y)", "row = {'k': Y}", "row = dict(k=Y)", "row['k'] = Y", "ns.k = Y",
     "pair_ = (Y, Y)", "box[0] = Y", "box += [Y]", "row.update(k=Y)", "row |= {'k': Y}",
@@ -161,7 +166,13 @@ SIMPLE = [
     "for x in row.values(): x.b = E", "x = (put(X), E)", "put(X, v=count())", "del x", "a = X.a",
     "assert put(X) is None", "x = f'{put(X)}'", "import copy as x", "x = X; x.a = E", "b = X.b",
     "g = put; g(X)", "x = X.a; x += 1", "old = cfg.model; cfg.model = O(a=E, b=E); old.a = E",
-    "lst.sort()", "x = not put(X)", "x = lst.append(E) or 2", "cfg.model, x = cfg.t, 1",
+    "def h():\n        m = X\n        g()", "h()", "h()", "def h(m=X): g()", "fun = g",
+    "fun = lst.append", "lst = []", "x = lst; x.append(E)", "cfg.l = lst", "cfg.l.append(E)",
+    "row = {'l': lst}", "fun(E)", "row['l'].append(E)", "lst = cfg.l", "put(X, lst)", "lst = X.a",
+    "x = X.a; x.append(2)", "lst = LIST", "grown(X)", "grown(X).append(E)", "x = grown(lst)",
+    "other.a = E", "cfg.t.o = other", "m = OTHER.m", "OTHER.m = X", "OTHER.m.a = E", "tuned()",
+    "x = Hold(x=X); x.x.a = E", "Hold.x = X; Hold.x.b = E", "lst.sort()", "x = not put(X)",
+    "x = lst.append(E) or 2", "cfg.model, x = cfg.t, 1",
 ]  # fmt: skip
 FUNCTIONS = [
     "put", "ALIAS", "TABLE['put']", "ROW[0]", "quick", "known", "missing", "Put", "Put.still",
@@ -171,7 +182,8 @@ FUNCTIONS = [
 AROUND = [
     "if f(1):", "if N == 2:", "if not N != 1:", "for T in (1, f(2)):", "for m in (X, o):",
     "with ctx() as T:", "while f(1) > 1:", "try:", "match f(1):", "if V == 1:", "for x in [X]:",
-    "with Put(X) as x:", "if put(X) is None:", "for x in gen(X):", "if f(X.a):",
+    "if not lst:", "if lst:", "if not LIST:", "if cfg.model.a == 1:", "if X.a == E:", "if N:",
+    "if E:", "with Put(X) as x:", "if put(X) is None:", "for x in gen(X):", "if f(X.a):",
     "with hold(X) as q:",
 ]  # fmt: skip
 ENDS = [
