@@ -81,6 +81,8 @@ def test_a_list_is_changed_under_any_name(module: str, lines: str) -> None:
 
 
 NAMES = [
+    ("", "x = max([cfg], key=lambda c: put(c) or 1) or 4"),
+    ("", "x = [max([cfg], key=put)]"), ("", "print(len([*map(put, [cfg])]))"),
     ("", "def g(): m.TP = 8\ndef h():\n    m = cfg.other\n    g()\nm = cfg.model\nh()"),
     ("", "m = cfg.other\ndef g(): m.TP = 8\nm = cfg.model\ng()"),
     ("", "def g(): m.TP = 8\nf = g\nm = cfg.model\nf()"),

@@ -12,10 +12,15 @@ from planner.frameworks.reading.python.called import (
     keywords_of,
     spelt_as,
 )
-from planner.frameworks.reading.python.expressions import DEEPEST, Unfollowed, known_value
+from planner.frameworks.reading.python.expressions import (
+    DEEPEST,
+    Unfollowed,
+    is_code,
+    known_value,
+)
 from planner.frameworks.reading.python.paths import ALL
 from planner.frameworks.reading.python.scope import Scope
-from planner.frameworks.reading.python.trusted import constructs, keeps
+from planner.frameworks.reading.python.trusted import constructs, keeps, may_run
 from planner.frameworks.reading.python.values import Known, Made, Thing, Unknown, dotted, named
 
 _MOST_CALLS = 8  # functions that a recipe builds on, one upon another
@@ -215,7 +220,8 @@ class Followed(Unfollowed):
         given = [one for one in (places if held else [*places, *words]) if _matters(one)]
         why = Unknown(call.lineno, _shown(call))
         if keeps(call):
-            self._shaken(given, call.lineno)
+            if may_run(call) and any(isinstance(one, Made) and is_code(one) for one in given):
+                self.heap.escape(given, why)
             found.loose = found.wild = bool(given) and not held
         elif given:
             self.heap.escape(given, why)

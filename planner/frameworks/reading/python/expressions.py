@@ -19,6 +19,7 @@ from planner.frameworks.reading.python.trusted import (
     SETS,
     constructs,
     keeps,
+    may_run,
 )
 from planner.frameworks.reading.python.values import Known, Made, Thing, Unknown, dotted, plain
 
@@ -143,6 +144,8 @@ class Unfollowed:
         """A call that is not followed; whether calls in it do no more than that."""
         foreign = self.is_foreign(scope, call.func) and not _root(call.func) & inner
         if foreign and keeps(call):
+            if may_run(call) and self._hands_code(scope, call, inner):
+                self.heap.escape([stand], Unknown(call.lineno, _shown(call)))
             return False
         of = call.func.value if isinstance(call.func, ast.Attribute) else None
         plainly = dotted(of) and not _root(of) & inner and not call.args and not call.keywords
@@ -162,6 +165,12 @@ class Unfollowed:
         if reach:
             self.heap.escape(reach, why)
         return part == [call]
+
+    def _hands_code(self, scope: Scope, call: ast.Call, inner: set[str]) -> bool:
+        """Whether what a call is given may run code."""
+        given = self.reached(scope, call, inner)
+        nested = any(isinstance(one, ast.Lambda) for one in ast.walk(call))
+        return nested or any(isinstance(one, Made) and is_code(one) for one in given)
 
     def only_checks(self, of: Thing, call: ast.Call) -> bool:
         """Whether a method changes nothing of its object."""
@@ -204,6 +213,11 @@ class Unfollowed:
         """Whether what is called is of another file, and nothing of the recipe."""
         root = dotted(function).partition(".")[0]
         return bool(root) and scope.is_foreign(root)
+
+
+def is_code(made: Made) -> bool:
+    """Whether code that is not followed may run when an object is used."""
+    return made.alive or bool(made.looks)
 
 
 def known_value(scope: Scope, heap: Heap, node: ast.expr | None) -> Known | None:

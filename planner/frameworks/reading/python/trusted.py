@@ -14,7 +14,9 @@ _KEEPS = frozenset((
     "os.path.join", "os.environ.get", "os.getenv", "copy.copy", "copy.deepcopy", "deepcopy",
     "replace", "dataclasses.replace", "cast", "typing.cast", "logging.info", "logger.info",
 ))  # fmt: skip
-"""Functions of Python that change nothing of what they are given."""
+"""Functions of Python that change nothing of what they are given, and run no more than that."""
+_ASK = frozenset(("isinstance", "issubclass", "id", "callable", "type", "dataclass"))
+"""Those that do not run what they are given."""
 _HELPERS = frozenset((
     "apply_flex_dispatcher_backend", "set_deepseek_v3_pipeline_model_parallel_layout",
     "default_peft_config", "get_mixed_precision_config", "nvfp4_bf16_tail_fqns",
@@ -41,6 +43,12 @@ HIDDEN = frozenset((
     "f_globals", "currentframe", "_getframe", "get_objects",
 ))  # fmt: skip
 """Attributes by which code reaches names of others."""
+
+
+def may_run(call: ast.Call) -> bool:
+    """Whether a function that keeps what it is given may run code among that."""
+    path = dotted(call.func)
+    return path in _KEEPS - _ASK
 
 
 def keeps(call: ast.Call) -> bool:
