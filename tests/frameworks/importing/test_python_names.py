@@ -81,6 +81,10 @@ def test_a_list_is_changed_under_any_name(module: str, lines: str) -> None:
 
 
 NAMES = [
+    ("KEPT = None\ndef keep(c):\n    global KEPT\n    KEPT = c",
+     "keep(cfg)\ncfg.model.TP = 4\n(lambda: put(KEPT))()"),
+    ("def tie(a, b):\n    if not os.getpid(): return\n    a.b = b",
+     "a = llama3_8b_pretrain_config()\ntie(a, cfg)\ncfg.model.TP = 4\n(lambda: put(a.b))()"),
     ("", "x = max([cfg], key=lambda c: put(c) or 1) or 4"),
     ("", "x = [max([cfg], key=put)]"), ("", "print(len([*map(put, [cfg])]))"),
     ("", "def g(): m.TP = 8\ndef h():\n    m = cfg.other\n    g()\nm = cfg.model\nh()"),

@@ -95,9 +95,10 @@ class Followed(Unfollowed):
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         if self._calls >= _MOST_CALLS or not self.follows or name in scope.shared.names:
             return None
-        if name in scope.inner:
-            return scope.inner[name]
-        return (scope.own[name], None) if name in scope.own else None
+        found: Own | None = scope.inner.get(name)
+        if found is None and name in scope.own:
+            found = scope.own[name], None
+        return None if found is None or scope.shared.yields(found[0]) else found
 
     def _set(self, scope: Scope, call: ast.Call, key: str) -> Thing:
         of, thing = self.value(scope, call.args[0]), self.value(scope, call.args[2])

@@ -78,7 +78,7 @@ class Unfollowed:
         reach = self.reached(scope, node, inner)
         found = self.heap.loose(node.lineno, reach)
         if any(isinstance(one, ast.Lambda | ast.GeneratorExp) for one in ast.walk(node)):
-            found.looks = ((scope, looked_up(node)),)
+            found.looks = ((scope, node),)
             found.alive = True
         for name in own:
             scope.bind(name, found)
@@ -96,7 +96,7 @@ class Unfollowed:
         found = self.heap.loose(part.lineno, [*self.reached(scope, part, inner), *old])
         nested = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
         if any(isinstance(one, nested) for one in ast.walk(part)):
-            found.looks = ((scope, looked_up(part)),)
+            found.looks = ((scope, part),)
             found.alive = True
         for name in sorted(own):
             if name == "*":

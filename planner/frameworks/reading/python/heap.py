@@ -143,8 +143,8 @@ class Heap:
                 seen[one] = None
                 stack += [two for two in one.fields.values() if isinstance(two, Known | Made)]
                 stack += [*one.links, *one.lists]
-                for looks, names in one.looks:
-                    stack += looks.reached(names)
+                for looks, part in one.looks:
+                    stack += looks.reached(part)
         self._join([*seen], why)
 
     def _join(self, seen: list[Made], why: Unknown) -> None:

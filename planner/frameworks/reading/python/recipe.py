@@ -115,7 +115,7 @@ def python_recipe(
     else:
         chosen, result = _read_program(reader, tree, functions, name)
     ends = (one for one in ast.walk(tree) if getattr(one, "name", "") == "__del__")
-    for one in ends:  # which runs at any time
+    for one in ends if "__del__" in text else ():  # which runs at any time
         reader.followed.heap.everything(Unknown(getattr(one, "lineno", 0), "what `__del__` sets"))
     return _recipe_of(reader, chosen, result)
 
@@ -124,7 +124,7 @@ def _asked(reader: Reader, function: ast.FunctionDef) -> Thing:
     """What the recipe's function returns, if nothing else has its name."""
     own = reader.module.own.get(function.name)
     found = reader.run(function, {}, asked=True)
-    if own is not function:
+    if own is not function or reader.shared.yields(function):
         others = [one for one in function.decorator_list if not is_harmless(one)]
         said = f"what `@{ast.unparse(others[0])}` makes" if others else f"`{function.name}`"
         reader.followed.heap.everything(Unknown(function.lineno, said))

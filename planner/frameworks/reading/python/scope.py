@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import field
 
 from frozen_records import dataclass
 from planner.frameworks.reading.python.heap import Heap
-from planner.frameworks.reading.python.text import looked_up
+from planner.frameworks.reading.python.text import looked_up, yields
 from planner.frameworks.reading.python.values import Made, Thing
 
 
@@ -21,6 +21,8 @@ class Shared:
         names: Names that functions set for others, which are never known.
         free: What names stand for that it does not bind.
         closures: What stands for its functions where they are not called.
+        looked_up: Names that are looked up in functions, by the function.
+        generators: Whether calls of functions give generators, by the function.
         stand: What shared names stand for; None: nothing yet.
     """
 
@@ -28,7 +30,15 @@ class Shared:
     names: frozenset[str]
     free: dict[str, Made] = field(default_factory=dict)
     closures: dict[int, Made] = field(default_factory=dict)
+    looked_up: dict[int, frozenset[str]] = field(default_factory=dict)
+    generators: dict[int, bool] = field(default_factory=dict)
     stand: Made | None = None
+
+    def yields(self, function: ast.FunctionDef) -> bool:
+        """Whether a call of a function gives a generator."""
+        if id(function) not in self.generators:
+            self.generators[id(function)] = yields(function)
+        return self.generators[id(function)]
 
 
 @dataclass(slots=True)
@@ -94,7 +104,7 @@ class Scope:
         """What stands for a function of the file."""
         if id(function) not in self.shared.closures:
             made = self.shared.heap.loose(0)
-            made.looks = ((self.module or self, looked_up(function)),)
+            made.looks = ((self.module or self, function),)
             self.shared.closures[id(function)] = made
         return self.shared.closures[id(function)]
 
@@ -104,10 +114,12 @@ class Scope:
         free = self.shared.free.get(name)
         return not bound and (free is None or free.is_foreign())
 
-    def reached(self, names: Iterable[str]) -> Iterator[Thing]:
-        """Objects and lists that names stand for."""
+    def reached(self, part: ast.AST) -> Iterator[Thing]:
+        """Objects and lists that names in a part of the text stand for."""
         self.shared.heap.spend(steps=1 + len(self.names) // 64)
-        for name in names:
+        if id(part) not in self.shared.looked_up:
+            self.shared.looked_up[id(part)] = looked_up(part)
+        for name in self.shared.looked_up[id(part)]:
             if not self.is_foreign(name):
                 thing = self.read(name, 0)
                 if isinstance(thing, Made) or isinstance(thing.value, list):

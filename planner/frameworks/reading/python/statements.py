@@ -14,7 +14,7 @@ from frozen_records import dataclass
 from planner.frameworks.reading.python.calls import Followed, Given
 from planner.frameworks.reading.python.expressions import DEEPEST
 from planner.frameworks.reading.python.scope import Scope, Shared
-from planner.frameworks.reading.python.text import ends, looked_up, yields
+from planner.frameworks.reading.python.text import ends
 from planner.frameworks.reading.python.trusted import is_harmless, starts
 from planner.frameworks.reading.python.values import Known, Made, Thing, Unknown, dotted, plain
 
@@ -193,7 +193,7 @@ class Reader:
     ) -> None:
         """A function or a class; what it does beyond that it does when it is called."""
         stand = self.followed.heap.loose(statement.lineno)
-        stand.looks, stand.alive = ((scope, looked_up(statement)),), True
+        stand.looks, stand.alive = ((scope, statement),), True
         self._annotate(scope, *statement.decorator_list)
         harmless = all(is_harmless(one) for one in statement.decorator_list)
         if isinstance(statement, ast.ClassDef):
@@ -202,7 +202,7 @@ class Reader:
         spec = statement.args
         self._annotate(scope, statement.returns, *(one.annotation for one in _parameters(spec)))
         self._keep_defaults(scope, spec)
-        plainly = harmless and isinstance(statement, ast.FunctionDef) and not yields(statement)
+        plainly = harmless and isinstance(statement, ast.FunctionDef)
         if isinstance(statement, ast.FunctionDef) and plainly and scope is self.module:
             scope.release(statement.name)
             scope.own[statement.name] = statement

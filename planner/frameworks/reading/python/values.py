@@ -59,8 +59,8 @@ class Unknown:
 class Looks(Protocol):
     """Says what names stand for, at the time when it is asked."""
 
-    def reached(self, names: Iterable[str]) -> Iterable[Known | Made]:
-        """Objects and lists that names stand for."""
+    def reached(self, part: ast.AST) -> Iterable[Known | Made]:
+        """Objects and lists that names in a part of the text stand for."""
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +80,7 @@ class Made:
         opened: Why fields that are missing here are not known; None: they are what they were made.
         links: Objects that it may be, or that may be reached from it, unseen.
         lists: Lists that may be reached from it.
-        looks: Names that it may look up when it is called.
+        looks: Parts of the text that may run when it is called, with where they stand.
         changed: Whether a field of it was set after it was made.
         calls: Those of the list that it stands for.
         wild: Whether it may be another object too, or code that is not followed may hold it.
@@ -102,7 +102,7 @@ class Made:
     opened: Unknown | None = None
     links: dict[Made, None] = field(default_factory=dict)
     lists: list[Known] = field(default_factory=list)
-    looks: tuple[tuple[Looks, frozenset[str]], ...] = ()
+    looks: tuple[tuple[Looks, ast.AST], ...] = ()
     changed: bool = False
     calls: tuple[str, ...] = ()
     wild: bool = False
