@@ -82,7 +82,8 @@ def test_a_list_is_changed_under_any_name(module: str, lines: str) -> None:
 
 NAMES = [
     ("def untie(a):\n    if os.getpid(): return\n    a.b = 1",
-     "a = llama3_8b_pretrain_config()\na.b = cfg\nuntie(a)\ncfg.model.TP = 4\n(lambda: put(a.b))()"),
+     "a = llama3_8b_pretrain_config()\na.b = cfg\nuntie(a)\n"
+     "cfg.model.TP = 4\n(lambda: put(a.b))()"),
     ("", "a = llama3_8b_pretrain_config()\na.b = cfg\nif not os.getpid(): a.b = 1\n"
      "cfg.model.TP = 4\n(lambda: put(a.b))()"),
     ("KEPT = None\ndef keep(c):\n    global KEPT\n    KEPT = c",
