@@ -2,6 +2,8 @@
 
 from support.cases import each
 
+from planner.frameworks.reading.python.recipe import python_recipe
+
 from frameworks.importing.python_oracle import SET, holds
 
 CLASSES = [
@@ -179,3 +181,11 @@ NAMES = [
 @each(("module", "lines"), NAMES)
 def test_an_object_is_the_same_under_any_name(module: str, lines: str) -> None:
     holds(module, f"{SET}{lines}")
+
+
+@each(("set_of", "returned"), [("a", "b"), ("b", "a")])
+def test_a_flat_copy_has_the_same_parts(set_of: str, returned: str) -> None:
+    lines = f"    a = made()\n    b = copy(a)\n    {set_of}.m.x = 8\n    return {returned}\n"
+    found = python_recipe(f"def recipe() -> C:\n{lines}", "r.py", "recipe", "C")
+    assert found.values == {}
+    assert found.unknown("m.x")
