@@ -2,9 +2,8 @@
 
 from support.cases import each
 
-from planner.frameworks.reading.python.recipe import python_recipe
-
 from frameworks.importing.python_oracle import SET, holds
+from planner.frameworks.reading.python.recipe import python_recipe
 
 CLASSES = [
     ("@dataclasses.dataclass\nclass Wrap:\n    c: object = None",

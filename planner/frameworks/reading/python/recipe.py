@@ -108,16 +108,25 @@ def python_recipe(
     elif function:
         raise InputError(f"{name}: {not_one_of(function, recipes or functions)}")
     elif recipes:
-        some = ", ".join(recipes[:4]) + (", ..." if len(recipes) > 4 else "")
         raise InputError(
-            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}"
+            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {_some(recipes)}"
         )
     else:
         chosen, result = _read_program(reader, tree, functions, name)
-    ends = (one for one in ast.walk(tree) if getattr(one, "name", "") == "__del__")
-    for one in ends if "__del__" in text else ():  # which runs at any time
-        reader.followed.heap.everything(Unknown(getattr(one, "lineno", 0), "what `__del__` sets"))
+    if "__del__" in text:
+        _read_ends(reader, tree)
     return _recipe_of(reader, chosen, result)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+
+
+def _read_ends(reader: Reader, tree: ast.Module) -> None:
+    """A method that Python calls when an object is gone may run at any time."""
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef) and one.name == "__del__":
+            reader.followed.heap.everything(Unknown(one.lineno, "what `__del__` sets"))
 
 
 def _asked(reader: Reader, function: ast.FunctionDef) -> Thing:
@@ -205,8 +214,8 @@ def _read_program(
     if free or reader.roots or not others:
         return "", Known(None)
     if len(others) > 1:
-        some = ", ".join(others[:4]) + (", ..." if len(others) > 4 else "")
         raise InputError(
-            f"{name}: sets nothing outside of its functions; name one as FILE::FUNCTION, of {some}"
+            f"{name}: sets nothing outside of its functions; name one as FILE::FUNCTION, "
+            f"of {_some(others)}"
         )
     return others[0], _asked(reader, functions[others[0]])
