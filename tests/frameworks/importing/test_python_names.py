@@ -82,6 +82,8 @@ def test_a_list_is_changed_under_any_name(module: str, lines: str) -> None:
 
 
 NAMES = [
+    ("", "a = llama3_8b_pretrain_config()\nfor _ in range(2):\n"
+     "    (lambda c: put(c))(a.b)\n    a.b = cfg"),
     ("def untie(a):\n    if os.getpid(): return\n    a.b = 1",
      "a = llama3_8b_pretrain_config()\na.b = cfg\nuntie(a)\n"
      "cfg.model.TP = 4\n(lambda: put(a.b))()"),
