@@ -224,6 +224,7 @@ class Followed(Unfollowed):
             if may_run(call) and any(isinstance(one, Made) and is_code(one) for one in given):
                 self.heap.escape(given, why)
             found.loose = found.wild = bool(given) and not held
+            found.is_class = dotted(call.func) == "type"
         elif given:
             self.heap.escape(given, why)
             found.alive = found.wild = True

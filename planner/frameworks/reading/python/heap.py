@@ -23,6 +23,7 @@ class Heap:
         some: Fields that were set of an object of which it is not known which one it is.
         calls: Functions of the file that were called, with their first argument if it is text.
         all: Why nothing is known; None: that is not so.
+        never: Whether fields of objects may be set to something else than what is said.
         after: Whether the function may have ended before the statement that is gone through.
     """
 
@@ -32,6 +33,8 @@ class Heap:
     calls: list[tuple[str, str]] = field(default_factory=list)
     all: Unknown | None = None
     after: bool = False
+    never: bool = False
+    _world: list[Made] = field(default_factory=list)
     _made: list[Made] = field(default_factory=list)
     _holders: dict[str, dict[Made, None]] = field(default_factory=dict)
 
@@ -69,12 +72,18 @@ class Heap:
         if isinstance(found, Known | Made):
             return found
         if name.startswith("__") or owner.alive or owner.looks:
-            return self.loose(line, [owner])
+            loose = self.loose(line, [owner])
+            loose.is_class = name == "__class__"
+            return loose
+        if found is None and any(one.looks and one.changed for one in owner.links):
+            return self.loose(line, [owner])  # of its class
         child = self.new(line=line, maker=owner.maker)
         child.root = owner.root or owner
         if found is not None:
             child.loose, owner.said[name] = True, found
-        if found is not None or owner.wild:
+        if owner.is_module and self._world:
+            self.strew(child)
+        if found is not None or owner.wild or name in self.some:
             child.opened, child.wild = owner.opened, True
             self.link(child, owner)
         for one in owner.lists:
@@ -90,14 +99,19 @@ class Heap:
 
     def write(self, owner: Made, name: str, thing: Thing, said: Unknown) -> None:
         """A field is set; `said`: what is said of it where it is not known."""
-        if name.startswith("__") or owner.runs:
+        if isinstance(thing, Made) and (owner.root or owner).is_module and not thing.is_foreign():
+            self._world.append(thing)
+        self.never = self.never or owner.is_class
+        if name.startswith("__") or owner.runs or owner.is_class:
             self.escape([owner, thing], said)
             return
         if owner.wild:
             self.weaken(name, said)
+            for one in self._closure([owner], said):
+                self.link(one, thing)
         else:
             self._forget(name, [one for one in self._holders.get(name, ()) if one.wild], said)
-        if self.after:
+        if self.after or self.never:
             self._keep(owner, owner.fields.get(name))
             self._keep(owner, thing)
             self.put(owner, name, said)
@@ -133,11 +147,21 @@ class Heap:
 
     def escape(self, things: Iterable[Thing], why: Unknown) -> None:
         """Code that is not followed is given something: all that it reaches is not known."""
+        self._join(self._closure(things, why, loses=True), why)
+
+    def strew(self, made: Made) -> None:
+        """An object may be one of those that any code can reach by a module."""
+        made.wild = made.wild or bool(self._world)
+        for one in self._world:
+            self.link(made, one)
+
+    def _closure(self, things: Iterable[Thing], why: Unknown, loses: bool = False) -> list[Made]:
+        """The objects that are reached from some; `loses`: lists among them are not known."""
         stack, seen = list(things), dict[Made, None]()
         while stack:
             one = stack.pop()
             if isinstance(one, Known):
-                stack += self.lose(one, why)
+                stack += self.lose(one, why) if loses else []
             elif one not in seen:
                 self.spend(steps=1)
                 seen[one] = None
@@ -145,7 +169,7 @@ class Heap:
                 stack += [*one.links, *one.lists]
                 for looks, part in one.looks:
                     stack += looks.reached(part)
-        self._join([*seen], why)
+        return [*seen]
 
     def _join(self, seen: list[Made], why: Unknown) -> None:
         hub = next((one for one in seen if one.called == _HUB), None)

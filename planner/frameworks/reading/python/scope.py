@@ -19,6 +19,7 @@ class Shared:
     Attributes:
         heap: Its objects.
         names: Names that functions set for others, which are never known.
+        modules: Names that modules are imported by.
         free: What names stand for that it does not bind.
         closures: What stands for its functions where they are not called.
         looked_up: Names that are looked up in functions, by the function.
@@ -28,6 +29,7 @@ class Shared:
 
     heap: Heap
     names: frozenset[str]
+    modules: set[str] = field(default_factory=set)
     free: dict[str, Made] = field(default_factory=dict)
     closures: dict[int, Made] = field(default_factory=dict)
     looked_up: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -98,6 +100,8 @@ class Scope:
         if name not in self.shared.free:
             self.shared.free[name] = self.shared.heap.new(line=line)
             self.shared.free[name].free = True
+            self.shared.free[name].is_module = name in self.shared.modules
+            self.shared.heap.strew(self.shared.free[name])
         return self.shared.free[name]
 
     def _closure(self, function: ast.FunctionDef) -> Made:

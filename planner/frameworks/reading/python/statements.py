@@ -153,6 +153,8 @@ class Reader:
             if "*" not in names:
                 for name in names:
                     scope.release(name)
+                if isinstance(statement, ast.Import):
+                    self.shared.modules.update(names)
                 return
         self.followed.blur(scope, statement)
 

@@ -88,6 +88,8 @@ class Made:
         held: Whether a field of another one holds it.
         root: The object that it is a part of; None: of none.
         free: Whether a name that the file does not bind stands for it.
+        is_class: Whether it may be the class of an object.
+        is_module: Whether it is a module, which others can reach too.
     """
 
     called: str
@@ -110,11 +112,13 @@ class Made:
     held: bool = False
     root: Made | None = None
     free: bool = False
+    is_class: bool = False
+    is_module: bool = False
 
     def is_foreign(self) -> bool:
         """Whether it is of another file, and nothing of the recipe."""
         root = self.root or self
-        return root.free and not root.changed
+        return root.free and not root.changed and not self.wild
 
 
 Thing = Known | Made
