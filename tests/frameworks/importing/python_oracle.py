@@ -29,7 +29,7 @@ class Config:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        self.__dict__[name] = Config()
+        self.__dict__[name] = type(self)()
         return self.__dict__[name]
 
 
@@ -41,7 +41,8 @@ def text_of(module: str, lines: str) -> str:
 def in_python(text: str) -> Any:
     """What Python makes of it, with stand-ins for what other packages give."""
     stands = ModuleType("stands")
-    stands.__dict__.update(llama3_8b_pretrain_config=Config, ConfigContainer=Config)
+    fresh = type("Fresh", (Config,), {})  # whose attributes a recipe may set
+    stands.__dict__.update(llama3_8b_pretrain_config=fresh, ConfigContainer=fresh)
     names = {**vars(stands)}
     kept = [one for one in text.splitlines() if not one.startswith("from megatron")]
     with warnings.catch_warnings():

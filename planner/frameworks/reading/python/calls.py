@@ -93,7 +93,9 @@ class Followed(Unfollowed):
     def own(self, scope: Scope, call: ast.Call) -> Own | None:
         """The function of the file that a call calls; None: it calls none that is followed."""
         name = call.func.id if isinstance(call.func, ast.Name) else ""
-        if self._calls >= _MOST_CALLS or not self.follows or name in scope.shared.names:
+        if self._calls >= _MOST_CALLS or not self.follows or self.heap.all is not None:
+            return None
+        if name in scope.shared.names:
             return None
         found: Own | None = scope.inner.get(name)
         if found is None and name in scope.own:

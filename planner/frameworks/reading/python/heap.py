@@ -102,6 +102,8 @@ class Heap:
         if isinstance(thing, Made) and (owner.root or owner).is_module and not thing.is_foreign():
             self._world.append(thing)
         self.never = self.never or owner.is_class
+        if name.startswith("__") and owner.looks:
+            self.everything(said)
         if name.startswith("__") or owner.runs or owner.is_class:
             self.escape([owner, thing], said)
             return
