@@ -171,7 +171,9 @@ SIMPLE = [
     "row = {'l': lst}", "fun(E)", "row['l'].append(E)", "lst = cfg.l", "put(X, lst)", "lst = X.a",
     "x = X.a; x.append(2)", "lst = LIST", "grown(X)", "grown(X).append(E)", "x = grown(lst)",
     "other.a = E", "cfg.t.o = other", "m = OTHER.m", "OTHER.m = X", "OTHER.m.a = E", "tuned()",
-    "x = Hold(x=X); x.x.a = E", "Hold.x = X; Hold.x.b = E", "lst.sort()", "x = not put(X)",
+    "x = Hold(x=X); x.x.a = E", "Hold.x = X; Hold.x.b = E", "X.c = Y", "Y.c = X", "X.c.a = E",
+    "X.c.c.a = E", "put(X.c, E)", "FUN(X.c)", "m = X.c", "cfg.t = X.c", "quick(X.c)", "it = X.c",
+    "x = (lambda z: put(z))(X.c)", "lst.sort()", "x = not put(X)",
     "x = lst.append(E) or 2", "cfg.model, x = cfg.t, 1",
 ]  # fmt: skip
 FUNCTIONS = [

@@ -83,7 +83,8 @@ def test_a_list_is_changed_under_any_name(module: str, lines: str) -> None:
 
 NAMES = [
     ("", "m = cfg\nif not os.getpid(): m = 1\ncfg.model.TP = 4\n(lambda c: put(c))(m)"),
-    ("", "if os.getpid(): [cfg.model][0].TP = 8"), ("", "x = [(lambda c: put(c))(m) for m in [cfg]]"),
+    ("", "if os.getpid(): [cfg.model][0].TP = 8"),
+    ("", "x = [(lambda c: put(c))(m) for m in [cfg]]"),
     ("", "a = llama3_8b_pretrain_config()\nfor _ in range(2):\n"
      "    (lambda c: put(c))(a.b)\n    a.b = cfg"),
     ("def untie(a):\n    if os.getpid(): return\n    a.b = 1",
