@@ -82,6 +82,7 @@ def test_a_list_is_changed_under_any_name(module: str, lines: str) -> None:
 
 
 NAMES = [
+    ("def tune(c): pass\ndef swap():\n    global tune\n    tune = put", "swap()\ntune(cfg)"),
     ("", "m = cfg\nif not os.getpid(): m = 1\ncfg.model.TP = 4\n(lambda c: put(c))(m)"),
     ("", "if os.getpid(): [cfg.model][0].TP = 8"),
     ("", "x = [(lambda c: put(c))(m) for m in [cfg]]"),

@@ -79,7 +79,7 @@ class Followed(Unfollowed):
             before, self.heap.after = self.heap.after, True
             found = self._followed(scope, call, own)
             self.heap.after = before
-            return self.heap.loose(call.lineno, [found])
+            return found
         if self.is_foreign(scope, call.func):
             name = dotted(call.func)
             if name != "vars" or not call.args:
