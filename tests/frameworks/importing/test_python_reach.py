@@ -220,6 +220,8 @@ def test_a_value_is_what_python_computes(module: str, value: str) -> None:
 
 
 KNOWN = [
+    ("def early(c):\n    if os.getpid(): return\n    c.train.x = 1",
+     "early(cfg)\ncfg.model.TP = 8"),
     ("", "cfg.model.TP = 8"), ("", "put(cfg)"), ("", "put(v=8, c=cfg)"),
     ("", "m = part(cfg)\nm.TP = 8"), ("", "part(cfg).TP = 8"), ("", "m = cfg.model\nm.TP = 8"),
     ("", "cfg.model.TP = 4\ncfg.model.TP *= 2"), ("", "print(cfg)\ncfg.model.TP = 8"),

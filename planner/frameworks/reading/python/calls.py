@@ -17,6 +17,7 @@ from planner.frameworks.reading.python.expressions import (
     Unfollowed,
     is_code,
     known_value,
+    shown,
 )
 from planner.frameworks.reading.python.paths import ALL
 from planner.frameworks.reading.python.scope import Scope
@@ -104,9 +105,9 @@ class Followed(Unfollowed):
 
     def _set(self, scope: Scope, call: ast.Call, key: str) -> Thing:
         of, thing = self.value(scope, call.args[0]), self.value(scope, call.args[2])
-        shown = f"{dotted(call.args[0]) or 'an object'}.{key}"
+        field_set = f"{dotted(call.args[0]) or 'an object'}.{key}"
         if isinstance(of, Made):
-            self.heap.write(of, key, thing, Unknown(call.lineno, shown))
+            self.heap.write(of, key, thing, Unknown(call.lineno, field_set))
         return Known(None)
 
     def _followed(self, scope: Scope, call: ast.Call, own: Own) -> Thing:
@@ -221,7 +222,7 @@ class Followed(Unfollowed):
         """A call of another file is given things."""
         held = constructs(call)
         given = [one for one in (places if held else [*places, *words]) if _matters(one)]
-        why = Unknown(call.lineno, _shown(call))
+        why = Unknown(call.lineno, shown(call, foreign=True))
         if keeps(call):
             if may_run(call) and any(isinstance(one, Made) and is_code(one) for one in given):
                 self.heap.escape(given, why)
@@ -251,7 +252,7 @@ class Followed(Unfollowed):
         if not things and of is not function and self.only_checks(callee, call):
             return Known(None)
         given = [one for one in (callee, *things) if _matters(one)]
-        self.heap.escape(given, Unknown(call.lineno, _shown(call)))
+        self.heap.escape(given, Unknown(call.lineno, shown(call, foreign=False)))
         found = self.heap.loose(call.lineno, given)
         found.alive = found.runs = True
         found.calls = (called_by(call),)
@@ -272,9 +273,3 @@ def _bare(node: ast.expr) -> ast.expr:
 def _key(node: ast.expr) -> str:
     text = node.value if isinstance(node, ast.Constant) else None
     return text if isinstance(text, str) and text.isidentifier() else ""
-
-
-def _shown(call: ast.Call) -> str:
-    first = next((dotted(one) for one in call.args if dotted(one)), "")
-    of = dotted(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-    return first or of or f"what `{dotted(call.func) or 'a call'}` is given"

@@ -145,7 +145,7 @@ class Unfollowed:
         foreign = self.is_foreign(scope, call.func) and not _root(call.func) & inner
         if foreign and keeps(call):
             if may_run(call) and self._hands_code(scope, call, inner):
-                self.heap.escape([stand], Unknown(call.lineno, _shown(call)))
+                self.heap.escape([stand], Unknown(call.lineno, shown(call, foreign)))
             return False
         of = call.func.value if isinstance(call.func, ast.Attribute) else None
         plainly = dotted(of) and not _root(of) & inner and not call.args and not call.keywords
@@ -159,7 +159,7 @@ class Unfollowed:
             return True
         reach = [two for one in part for two in self.reached(scope, one, inner)]
         reach += [stand] if names & inner else []
-        why = Unknown(call.lineno, _shown(call))
+        why = Unknown(call.lineno, shown(call, foreign))
         if called_by(call) in SETS and len(call.args) > 1:
             self._set_unseen(call, why)
         if reach:
@@ -225,9 +225,12 @@ def known_value(scope: Scope, heap: Heap, node: ast.expr | None) -> Known | None
     return plain(node, scope.names, heap.spend)
 
 
-def _shown(call: ast.Call) -> str:
-    first = next((dotted(one) for one in call.args if dotted(one)), "")
-    of = dotted(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+def shown(call: ast.Call, foreign: bool) -> str:
+    """What messages call that which a call may change."""
+    given = [*call.args, *(one.value for one in call.keywords)]
+    first = next((dotted(one) for one in given if dotted(one)), "")
+    method = None if foreign else call.func
+    of = dotted(method.value) if isinstance(method, ast.Attribute) else ""
     return first or of or f"what `{dotted(call.func) or 'a call'}` is given"
 
 
