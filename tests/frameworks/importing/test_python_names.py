@@ -53,6 +53,8 @@ def test_classes_of_the_file_may_run_code(module: str, lines: str) -> None:
 
 
 LISTS = [
+    ("def f(n=[]):\n    r = 8 if n else 2\n    if not n: r = 2\n    n.append(1)\n    return r",
+     "f()\ncfg.model.TP = f()"),
     ("", "x = [8]\ndef f(): x.append(4)\nf()\ncfg.model.TP = x[-1]"),
     ("L = []\ndef f(): L.append(1)", "f()\ncfg.model.TP = 8 if L else 4"),
     ("L = []\ndef f(): L.append(1)", "f()\nif not L: cfg.model.TP = 4"),
