@@ -111,6 +111,18 @@ def test_objects_are_what_they_were_when_they_were_made() -> None:
     assert [found.values[one] for one in ("y.a", "y.b", "z.a", "z.b")] == [2, 4, 2, 3]
 
 
+@each("lines", [
+    "with run.Experiment('a') as exp:\n    exp.add(cfg, name='b')\n    exp.run(detach=True)",
+    "exp = run.Experiment('a')\nexp.add(cfg)\nexp.run()", "cfg.print_yaml()", "cfg.validate()",
+    "pretrain(cfg, forward_step)", "run.run(cfg)", "main()",
+])  # fmt: skip
+def test_what_a_recipe_is_started_by_changes_nothing(lines: str) -> None:
+    start = "cfg = made()\ncfg.model.z = 1\ndef main(): pretrain(config=cfg)\n"
+    body = "".join(f"    {one}\n" for one in lines.splitlines())
+    for text in (f"{start}{lines}\n", f"{start}if __name__ == '__main__':\n{body}"):
+        assert python_recipe(text, "r.py", "", "ConfigContainer").values == {"model.z": 1}
+
+
 def many(line: str, times: int) -> str:
     return "".join(line.replace("#", str(at)).replace("@", str(at + 1)) for at in range(times))
 

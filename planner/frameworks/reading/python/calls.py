@@ -21,7 +21,7 @@ from planner.frameworks.reading.python.expressions import (
 )
 from planner.frameworks.reading.python.paths import ALL
 from planner.frameworks.reading.python.scope import Scope
-from planner.frameworks.reading.python.trusted import constructs, keeps, may_run
+from planner.frameworks.reading.python.trusted import EXPERIMENT, constructs, keeps, may_run
 from planner.frameworks.reading.python.values import Known, Made, Thing, Unknown, dotted, named
 
 _MOST_CALLS = 8  # functions that a recipe builds on, one upon another
@@ -249,7 +249,8 @@ class Followed(Unfollowed):
             self.heap.link(found, callee)
             return found
         things += [self.value(scope, one.value) for one in call.keywords]
-        if not things and of is not function and self.only_checks(callee, call):
+        starts = isinstance(callee, Made) and callee.called == EXPERIMENT and not callee.alive
+        if of is not function and (starts or (not things and self.only_checks(callee, call))):
             return Known(None)
         given = [one for one in (callee, *things) if _matters(one)]
         self.heap.escape(given, Unknown(call.lineno, shown(call, foreign=False)))

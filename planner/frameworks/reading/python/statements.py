@@ -15,7 +15,7 @@ from planner.frameworks.reading.python.calls import Followed, Given
 from planner.frameworks.reading.python.expressions import DEEPEST
 from planner.frameworks.reading.python.scope import Scope, Shared
 from planner.frameworks.reading.python.text import ends
-from planner.frameworks.reading.python.trusted import is_harmless, starts
+from planner.frameworks.reading.python.trusted import is_experiment, is_harmless, starts
 from planner.frameworks.reading.python.values import Known, Made, Thing, Unknown, dotted, plain
 
 _LEFT_OUT = (
@@ -174,6 +174,8 @@ class Reader:
 
     def _leave_out(self, scope: Scope, statement: ast.stmt, what: str) -> None:
         self.notes[f"line {statement.lineno}: {what}"] = None
+        if is_experiment(statement):
+            return
         stand = self.followed.blur(scope, statement)
         for one in ends(statement):
             thing: Thing = Known(None)

@@ -27,8 +27,10 @@ _STARTS = frozenset((
     "pretrain", "finetune", "run.run", "run.cli.main", "main", "train", "launch",
 ))  # fmt: skip
 """What a recipe is handed to at its end."""
-CHECKS = frozenset(("validate",))
-"""Methods of configurations that check them."""
+CHECKS = frozenset(("validate", "print_yaml", "to_yaml", "to_dict"))
+"""Methods of configurations that check or show them."""
+EXPERIMENT = "Experiment"
+"""What NeMo-Run hands recipes to, to start them."""
 _DECORATORS = frozenset((
     "run.cli.factory", "run.cli.entrypoint", "run.autoconvert", "override", "typing.override",
     "torch.no_grad", "no_grad",
@@ -43,6 +45,25 @@ HIDDEN = frozenset((
     "f_globals", "currentframe", "_getframe", "get_objects",
 ))  # fmt: skip
 """Attributes by which code reaches names of others."""
+
+
+def is_experiment(statement: ast.stmt) -> bool:
+    """Whether a `with` only hands recipes to an experiment."""
+    if not isinstance(statement, ast.With) or len(statement.items) != 1:
+        return False
+    made, name = statement.items[0].context_expr, statement.items[0].optional_vars
+    calls = (one.value if isinstance(one, ast.Expr) else None for one in statement.body)
+    return (
+        isinstance(made, ast.Call)
+        and dotted(made.func) == f"run.{EXPERIMENT}"
+        and isinstance(name, ast.Name)
+        and all(
+            isinstance(one, ast.Call)
+            and dotted(one.func) in (f"{name.id}.add", f"{name.id}.run")
+            and all(isinstance(two, ast.Name) for two in one.args)
+            for one in calls
+        )
+    )
 
 
 def may_run(call: ast.Call) -> bool:
