@@ -146,3 +146,87 @@ HOLDERS = [
 @each(("module", "lines"), HOLDERS)
 def test_an_object_is_found_again_in_what_holds_it(module: str, lines: str) -> None:
     holds(module, f"{SET}{lines}")
+
+
+STATES = [
+    ("", "x = cfg.a\ny = x\ny.m = cfg.model\ncfg.a.m.TP = 8"),
+    ("", "x = cfg.a if os.getpid() else cfg.b\nx.m = cfg.model\ncfg.model.TP = 4\ncfg.a.m.TP = 8"),
+    ("",
+     "x = cfg.a if os.getpid() else cfg.b\nx.m = cfg.model\ncfg.model.TP = 4\n"
+     "(lambda z: put(z))(types.SimpleNamespace(model=cfg.a.m))"),
+    ("",
+     "if os.getpid(): cfg.a.m = cfg.model\ncfg.model.TP = 4\n"
+     "(lambda z: setattr(z.m, 'TP', 8))(cfg.a)"),
+    ("", "(lambda z: setattr(z, 'm', cfg.model))(cfg.a)\ncfg.model.TP = 4\ncfg.a.m.TP = 8"),
+    ("", "(lambda z: setattr(z, 'm', cfg.model))(cfg.a)\ncfg.model.TP = 4\nn = cfg.a.m\nn.TP = 8"),
+    ("", "(lambda z: setattr(z, 'model', z.a))(cfg)\ncfg.model.TP = 4\ncfg.a.TP = 8"),
+    ("", "(lambda z: setattr(z, 'a', z.model))(cfg)\na = cfg.a\ncfg.model.TP = 4\na.TP = 8"),
+    ("", "def swap(c): c.model, c.a = c.a, c.model\nswap(cfg)\ncfg.a.TP = 8\ncfg.model.TP = 4"),
+    ("def swap(c): c.model, c.a = c.a, c.model", "cfg.a.TP = 8\nswap(cfg)"),
+    ("def swap(c): c.model, c.a = c.a, c.model",
+     "cfg.a.TP = 8\nm = cfg.model\nswap(cfg)\nm.TP = 4"),
+    ("def new(c):\n    c = copy.deepcopy(c)\n    c.model.TP = 8\n    return c", "new(cfg)"),
+    ("def new(c):\n    c = copy.deepcopy(c)\n    c.model.TP = 8\n    return c", "cfg = new(cfg)"),
+    ("def new(c):\n    c = copy.copy(c)\n    c.model.TP = 8\n    return c", "new(cfg)"),
+    ("def new(c):\n    c = copy.copy(c)\n    c.model = copy.copy(c.model)\n"
+     "    c.model.TP = 8\n    return c",
+     "new(cfg)"),
+    ("def new(c, **kw): return dataclasses.replace(c, **kw)",
+     "try: cfg = new(cfg, x=1)\nexcept TypeError: cfg.model.TP = 8"),
+    ("", "a = cfg.model\nb = copy.copy(a)\nb.TP = 8\ncfg.model.y = b.TP"),
+    ("", "a = cfg.model\nb = copy.copy(a)\ncfg.model = b\na.TP = 8"),
+    ("", "a = cfg.model\nb = copy.deepcopy([a])[0]\nb.TP = 8\ncfg.model = b"),
+    ("", "cfg2 = copy.deepcopy(cfg)\ncfg2.model.TP = 8\ncfg.model = cfg2.model"),
+    ("", "cfg2 = copy.deepcopy(cfg)\ncfg.model.TP = 8\ncfg = cfg2"),
+    ("",
+     "cfg.model.l = [1]\nc2 = copy.copy(cfg.model)\nc2.l.append(2)\n"
+     "if cfg.model.l == [1]: cfg.model.TP = 4"),
+    ("",
+     "cfg.model.l = []\nc2 = copy.deepcopy(cfg.model)\nc2.l.append(2)\n"
+     "if not cfg.model.l: cfg.model.TP = 4"),
+    ("",
+     "cfg.model.l = []\nc2 = copy.deepcopy(cfg)\nc2.model.l.append(2)\n"
+     "if not c2.model.l: cfg.model.TP = 4"),
+    ("",
+     "l = []\nc = types.SimpleNamespace(l=l)\nd = copy.copy(c)\nd.l.append(1)\n"
+     "if not l: cfg.model.TP = 4"),
+    ("", "l = []\nc = types.SimpleNamespace(l=l)\nl.append(1)\nif not c.l: cfg.model.TP = 4"),
+    ("", "l = []\nm = l\nl = [1]\nif not m: cfg.model.TP = 4"),
+    ("", "l = []\nm = (l, 1)\nl.append(1)\nif not m[0]: cfg.model.TP = 4"),
+    ("",
+     "l = []\ncfg.model.v = l\nf = cfg.model.v.append\nf(1)\n"
+     "if not cfg.model.v: cfg.model.TP = 4"),
+    ("", "v = 8\ncfg.model.TP = v\nv = 2"), ("", "cfg.model.TP = cfg.model.x = 8\ncfg.model.x = 2"),
+    ("def f(v):\n    v += 1\n    return v", "v = 8\nf(v)\ncfg.model.TP = v"),
+    ("def f(v):\n    v += [1]\n    return v", "v = []\nf(v)\nif not v: cfg.model.TP = 4"),
+    ("def f(*v): v[0].append(1)", "v = []\nf(v)\nif not v: cfg.model.TP = 4"),
+    ("def f(v):\n    w = v\n    w.append(1)", "v = []\nf(v)\nif not v: cfg.model.TP = 4"),
+    ("V = []\ndef f():\n    v = V\n    v.append(1)", "f()\nif not V: cfg.model.TP = 4"),
+    ("V = []\ndef f(): return V\ndef g(): f().append(1)", "g()\nif not V: cfg.model.TP = 4"),
+    ("V = []\nW = V\nW.append(1)", "if not V: cfg.model.TP = 4"),
+    ("V = 4\ndef f():\n    V = 8\n    return V", "f()\ncfg.model.TP = V"),
+    ("V = 4\ndef f(V): return V", "cfg.model.TP = f(8)"),
+    ("V = 4\nf = lambda V: V", "cfg.model.TP = f(8)"),
+    ("V = 4\n[V for V in (8,)]", "cfg.model.TP = V"),
+    ("V = 4\n[(V := x) for x in (8,)]", "cfg.model.TP = V"),
+    ("V = 4\ntry: raise ValueError\nexcept ValueError as V: pass\nV = 8", "cfg.model.TP = V"),
+    ("V = 4\nclass A: V = 8", "cfg.model.TP = V"),
+    ("V = 4\nclass A:\n    global V\n    V = 8", "cfg.model.TP = V"),
+    ("V = 4\nif N == 4:\n    V = 8\nelse:\n    V = 2", "cfg.model.TP = V"),
+    ("V = 4\nwhile V < 8: V *= 2", "cfg.model.TP = V"),
+    ("def f(n):\n    if n == 2: return 8\n    elif n == 3: return 4\n    return 2",
+     "cfg.model.TP = f(2)"),
+    ("def f(n):\n    if n == 2: return 8\n    elif n == 3: return 4\n    return 2",
+     "cfg.model.TP = f(os.getpid())"),
+    ("def f(n):\n    if n:\n        return 8\n    else:\n        return 4", "cfg.model.TP = f(1)"),
+    ("def f(n):\n    if os.getpid():\n        return 8\n    raise ValueError",
+     "cfg.model.TP = f(1)"),
+    ("def f(n):\n    if os.getpid():\n        return 8", "cfg.model.TP = f(1)"),
+    ("def f(n):\n    for i in range(n): return 8\n    return 4", "cfg.model.TP = f(1)"),
+    ("def f(): pass", "cfg.model.TP = f()"), ("def f(): return", "cfg.model.TP = f() or 8"),
+]  # fmt: skip
+
+
+@each(("module", "lines"), STATES)
+def test_copies_lists_and_names_are_what_they_are_then(module: str, lines: str) -> None:
+    holds(module, f"{SET}{lines}")
