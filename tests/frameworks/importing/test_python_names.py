@@ -84,6 +84,8 @@ def test_a_list_is_changed_under_any_name(module: str, lines: str) -> None:
 
 
 NAMES = [
+    ("BASE = llama3_8b_pretrain_config()\ndef get(): return BASE",
+     "cfg = BASE\ncfg.model.TP = 4\nx = None\nif os.getpid(): x = get()\n(lambda c: put(c))(x)"),
     ("def tune(c): pass\ndef swap():\n    global tune\n    tune = put", "swap()\ntune(cfg)"),
     ("", "m = cfg\nif not os.getpid(): m = 1\ncfg.model.TP = 4\n(lambda c: put(c))(m)"),
     ("", "if os.getpid(): [cfg.model][0].TP = 8"),

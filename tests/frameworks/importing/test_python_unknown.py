@@ -123,6 +123,31 @@ def test_what_a_recipe_is_started_by_changes_nothing(lines: str) -> None:
         assert python_recipe(text, "r.py", "", "ConfigContainer").values == {"model.z": 1}
 
 
+@each("changed", [
+    ("def recipe", "@changed\ndef recipe"), ("def recipe", "@run.cli.other()\ndef recipe"),
+    ("#", "recipe = changed(recipe)"), ("#", "if f():\n    def recipe(): return made()"),
+    ("    return cfg", "    yield cfg"), ("#", "class A:\n    def __del__(self): pass"),
+])  # fmt: skip
+def test_a_recipe_that_is_made_into_another_one_is_not_known(changed: tuple[str, str]) -> None:
+    text = "def recipe() -> ConfigContainer:\n    cfg = made()\n    cfg.model.z = 1\n"
+    text += "    return cfg\n#\n"
+    for same in (("#", ""), ("def recipe", "@run.cli.factory(name='a')\ndef recipe")):
+        found = python_recipe(text.replace(*same), "r.py", "", "ConfigContainer")
+        assert (found.values, found.unknown("model.y")) == ({"model.z": 1}, "")
+    found = python_recipe(text.replace(*changed), "r.py", "", "ConfigContainer")
+    assert found.values == {}
+    assert found.unknown("model.z")
+    assert found.unknown("model.y")
+
+
+def test_of_two_objects_of_a_program_the_one_that_is_started_counts() -> None:
+    text = "a = made()\na.m.x = 2\nb = made()\nb.m.x = 8\n"
+    for end, values in (("", {}), ("pretrain(a)\n", {"m.x": 2}), ("pretrain(c=b)\n", {"m.x": 8})):
+        found = python_recipe(text + end, "r.py", "", "ConfigContainer")
+        assert found.values == values
+        assert bool(found.unknown("m.x")) is not bool(values)
+
+
 def many(line: str, times: int) -> str:
     return "".join(line.replace("#", str(at)).replace("@", str(at + 1)) for at in range(times))
 
