@@ -111,6 +111,43 @@ def test_objects_are_what_they_were_when_they_were_made() -> None:
     assert [found.values[one] for one in ("y.a", "y.b", "z.a", "z.b")] == [2, 4, 2, 3]
 
 
+@each("lines", [
+    "with run.Experiment('a') as exp:\n    exp.add(cfg, name='b')\n    exp.run(detach=True)",
+    "exp = run.Experiment('a')\nexp.add(cfg)\nexp.run()", "cfg.print_yaml()", "cfg.validate()",
+    "pretrain(cfg, forward_step)", "run.run(cfg)", "main()",
+])  # fmt: skip
+def test_what_a_recipe_is_started_by_changes_nothing(lines: str) -> None:
+    start = "cfg = made()\ncfg.model.z = 1\ndef main(): pretrain(config=cfg)\n"
+    body = "".join(f"    {one}\n" for one in lines.splitlines())
+    for text in (f"{start}{lines}\n", f"{start}if __name__ == '__main__':\n{body}"):
+        assert python_recipe(text, "r.py", "", "ConfigContainer").values == {"model.z": 1}
+
+
+@each("changed", [
+    ("def recipe", "@changed\ndef recipe"), ("def recipe", "@run.cli.other()\ndef recipe"),
+    ("#", "recipe = changed(recipe)"), ("#", "if f():\n    def recipe(): return made()"),
+    ("    return cfg", "    yield cfg"), ("#", "class A:\n    def __del__(self): pass"),
+])  # fmt: skip
+def test_a_recipe_that_is_made_into_another_one_is_not_known(changed: tuple[str, str]) -> None:
+    text = "def recipe() -> ConfigContainer:\n    cfg = made()\n    cfg.model.z = 1\n"
+    text += "    return cfg\n#\n"
+    for same in (("#", ""), ("def recipe", "@run.cli.factory(name='a')\ndef recipe")):
+        found = python_recipe(text.replace(*same), "r.py", "", "ConfigContainer")
+        assert (found.values, found.unknown("model.y")) == ({"model.z": 1}, "")
+    found = python_recipe(text.replace(*changed), "r.py", "", "ConfigContainer")
+    assert found.values == {}
+    assert found.unknown("model.z")
+    assert found.unknown("model.y")
+
+
+def test_of_two_objects_of_a_program_the_one_that_is_started_counts() -> None:
+    text = "a = made()\na.m.x = 2\nb = made()\nb.m.x = 8\n"
+    for end, values in (("", {}), ("pretrain(a)\n", {"m.x": 2}), ("pretrain(c=b)\n", {"m.x": 8})):
+        found = python_recipe(text + end, "r.py", "", "ConfigContainer")
+        assert found.values == values
+        assert bool(found.unknown("m.x")) is not bool(values)
+
+
 def many(line: str, times: int) -> str:
     return "".join(line.replace("#", str(at)).replace("@", str(at + 1)) for at in range(times))
 
@@ -132,7 +169,6 @@ def is_bounded(lines: str, said: str) -> None:
     ("lines", "said"),
     [
         ("    x0 = C()\n" + many("    x@ = C(a=x#, b=x#)\n", 22), "letters"),
-        ("    x = C()\n    x.a = x\n    cfg.y = x\n", "letters"),
         ("    x = 1\n" + f"    x = [{'x, ' * 9}]\n" * 7 + many("    cfg.a# = x\n", 9), "letters"),
         ("    x = [" + "1, " * 9000 + "]\n" + "    if x == x: pass\n" * 1000, "letters"),
     ],
@@ -160,6 +196,7 @@ def test_steps_are_bounded(lines: str, said: str) -> None:
     "x = " + "f(a=" * 150 + "1" + ")" * 150,
     "cfg.y = a" + ".b()" * 900, "x = 1" + " * 1" * 900, "cfg.y = 0x" + "f" * 9000,
     "if 1 == 2: pass" + "\n    elif 1 == 3: pass" * 400, "x = _g",
+    "x = C()\n    x.a = x\n    cfg.y = x", "x = -'a'", "x = -None", "x = not -[1]",
 ])  # fmt: skip
 def test_what_is_nested_is_no_defect(line: str) -> None:
     assert recipe(f"    {line}\n    cfg.model.z = 1\n").values["model.z"] == 1

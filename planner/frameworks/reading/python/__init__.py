@@ -1,6 +1,6 @@
 """Recipes in Python, read without running them.
 
-`values` says what an expression stands for, `bindings` what a statement may bind, `fields` keeps
-what objects are set to, `statements` goes through a function, and `recipe` finds the one that is
-asked for. Begin with `recipe`.
+`recipe` finds the function that is asked for, `statements` goes through it, `calls` says what
+expressions stand for that are followed and `expressions` what the others may do; `heap` keeps the
+objects, `flat` writes them as dotted fields. Begin with `recipe`.
 """

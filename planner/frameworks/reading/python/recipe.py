@@ -15,12 +15,15 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import without_advice
 from planner.base.messages import not_one_of
-from planner.frameworks.reading.python.bindings import shared_names
-from planner.frameworks.reading.python.fields import Fields
+from planner.frameworks.reading.python.calls import Followed
+from planner.frameworks.reading.python.flat import Flat
+from planner.frameworks.reading.python.heap import Heap
 from planner.frameworks.reading.python.paths import ALL, SOME, above
-from planner.frameworks.reading.python.scope import Scope
+from planner.frameworks.reading.python.scope import Scope, Shared
 from planner.frameworks.reading.python.statements import Reader
-from planner.frameworks.reading.python.values import Known, Made, Spends, named
+from planner.frameworks.reading.python.text import shared_names
+from planner.frameworks.reading.python.trusted import is_harmless
+from planner.frameworks.reading.python.values import Known, Made, Spends, Thing, Unknown, named
 from planner.frameworks.reading.work import Work
 
 _LONGEST = 1 << 19
@@ -96,28 +99,45 @@ def python_recipe(
     def spend(letters: int = 0, steps: int = 0) -> None:
         work.spend(name, letters, steps)
 
-    shared = shared_names(tree)
-    reader = _reader({}, shared, spend)
+    reader = _reader(shared_names(tree), spend)
+    result: Thing = Known(None)
     if chosen in functions:
         reader.body(reader.module, tree.body)
-        before = reader.module
-        reader = _reader(functions, shared, spend)
-        reader.module.own = before.own
-        reader.module.names = {
-            name: thing for name, thing in before.names.items() if isinstance(thing, Known)
-        }
-        reader.run(functions[chosen], {}, "")
+        reader.begin()
+        result = _asked(reader, functions[chosen])
     elif function:
         raise InputError(f"{name}: {not_one_of(function, recipes or functions)}")
     elif recipes:
-        some = ", ".join(recipes[:4]) + (", ..." if len(recipes) > 4 else "")
         raise InputError(
-            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}"
+            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {_some(recipes)}"
         )
     else:
-        reader = _reader(functions, shared, spend)
-        chosen = _read_program(reader, tree, name)
-    return _recipe_of(reader, chosen)
+        chosen, result = _read_program(reader, tree, functions, name)
+    if "__del__" in text:
+        _read_ends(reader, tree)
+    return _recipe_of(reader, chosen, result)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+
+
+def _read_ends(reader: Reader, tree: ast.Module) -> None:
+    """A method that Python calls when an object is gone may run at any time."""
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef) and one.name == "__del__":
+            reader.followed.heap.everything(Unknown(one.lineno, "what `__del__` sets"))
+
+
+def _asked(reader: Reader, function: ast.FunctionDef) -> Thing:
+    """What the recipe's function returns, if nothing else has its name."""
+    own = reader.module.own.get(function.name)
+    found = reader.run(function, {}, asked=True)
+    if own is not function or reader.shared.yields(function):
+        others = [one for one in function.decorator_list if not is_harmless(one)]
+        said = f"what `@{ast.unparse(others[0])}` makes" if others else f"`{function.name}`"
+        reader.followed.heap.everything(Unknown(function.lineno, said))
+    return found
 
 
 def _parsed(text: str, name: str, modules: Mapping[str, str]) -> ast.Module:
@@ -141,42 +161,61 @@ def _parsed(text: str, name: str, modules: Mapping[str, str]) -> ast.Module:
     return tree
 
 
-def _reader(functions: dict[str, ast.FunctionDef], shared: frozenset[str], spend: Spends) -> Reader:
-    fields = Fields(spend)
-    return Reader(functions, spend, fields, Scope({}, fields, shared))
+def _reader(names: frozenset[str], spend: Spends) -> Reader:
+    heap = Heap(spend)
+    shared = Shared(heap, names)
+    module = Scope({}, shared)
+    heap.scopes.append(module.names)
+    reader = Reader(Followed(heap), shared, module)
+    reader.followed.follow = reader.run
+    return reader
 
 
-def _recipe_of(reader: Reader, name: str) -> PythonRecipe:
-    fields = reader.fields
+def _recipe_of(reader: Reader, name: str, result: Thing) -> PythonRecipe:
+    heap = reader.followed.heap
+    flat = Flat(heap.spend)
+    flat.calls += heap.calls
+    free = (one for one in reader.shared.free.values() if one.changed)
+    handed = [one for one in reader.handed if one in reader.roots]
+    roots = [result] if isinstance(result, Made) else handed or [*free, *reader.roots]
+    for one in roots:
+        flat.add(one)
+    for field_name, why in heap.some.items():
+        flat.some(field_name, why)
+    if heap.all is not None:
+        flat.computed[ALL] = heap.all.text(ALL)
     return PythonRecipe(
         name=name or "the program",
-        values=dict(fields.values),
-        built=dict(fields.built),
-        calls=tuple(fields.calls),
+        values=flat.values,
+        built=flat.built,
+        calls=tuple(flat.calls),
         notes=tuple(reader.notes),
         bases=tuple(reader.bases),
-        computed=dict(fields.computed),
+        computed=flat.computed,
     )
 
 
-def _read_program(reader: Reader, tree: ast.Module, name: str) -> str:
+def _read_program(
+    reader: Reader, tree: ast.Module, functions: Mapping[str, ast.FunctionDef], name: str
+) -> tuple[str, Thing]:
     """Goes through a file that says of no function that it is a recipe.
 
     Returns:
-        The function that stands for it, where the file itself sets nothing; else empty.
+        The function that stands for it, where the file itself sets nothing, and what that returns.
 
     Raises:
         InputError: Several functions might.
     """
+    reader.followed.follows = True
+    reader.module.bind("__name__", Known("__main__"))
     reader.body(reader.module, tree.body)
-    others = [one for one in reader.functions if not one.startswith("_")]
-    makes = any(isinstance(one, Made) for one in reader.module.names.values())
-    if reader.fields.values or makes or not others:
-        return ""
+    others = [one for one in functions if not one.startswith("_")]
+    free = any(one.changed for one in reader.shared.free.values())
+    if free or reader.roots or not others:
+        return "", Known(None)
     if len(others) > 1:
-        some = ", ".join(others[:4]) + (", ..." if len(others) > 4 else "")
         raise InputError(
-            f"{name}: sets nothing outside of its functions; name one as FILE::FUNCTION, of {some}"
+            f"{name}: sets nothing outside of its functions; name one as FILE::FUNCTION, "
+            f"of {_some(others)}"
         )
-    reader.run(reader.functions[others[0]], {}, "")
-    return others[0]
+    return others[0], _asked(reader, functions[others[0]])

@@ -1,16 +1,46 @@
-"""What is known at a place in a function, and what is not any more."""
+"""What names stand for at a place in a function."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import field, replace
+from collections.abc import Iterator
+from dataclasses import field
 
 from frozen_records import dataclass
-from planner.frameworks.reading.python.bindings import Bound
-from planner.frameworks.reading.python.fields import Fields
-from planner.frameworks.reading.python.paths import ALL, SOME, above, joined
-from planner.frameworks.reading.python.values import Known, Made, Part, Thing, Unknown
+from planner.frameworks.reading.python.heap import Heap
+from planner.frameworks.reading.python.text import looked_up, yields
+from planner.frameworks.reading.python.values import Made, Thing
+
+
+@dataclass(slots=True)
+class Shared:
+    """What all functions of a file share.
+
+    Attributes:
+        heap: Its objects.
+        names: Names that functions set for others, which are never known.
+        modules: Names that modules are imported by.
+        free: What names stand for that it does not bind.
+        closures: What stands for its functions where they are not called.
+        looked_up: Names that are looked up in functions, by the function.
+        generators: Whether calls of functions give generators, by the function.
+        stand: What shared names stand for; None: nothing yet.
+    """
+
+    heap: Heap
+    names: frozenset[str]
+    modules: set[str] = field(default_factory=set)
+    free: dict[str, Made] = field(default_factory=dict)
+    closures: dict[int, Made] = field(default_factory=dict)
+    looked_up: dict[int, frozenset[str]] = field(default_factory=dict)
+    generators: dict[int, bool] = field(default_factory=dict)
+    stand: Made | None = None
+
+    def yields(self, function: ast.FunctionDef) -> bool:
+        """Whether a call of a function gives a generator."""
+        if id(function) not in self.generators:
+            self.generators[id(function)] = yields(function)
+        return self.generators[id(function)]
 
 
 @dataclass(slots=True)
@@ -18,119 +48,83 @@ class Scope:
     """What is known in a function while it is gone through.
 
     Attributes:
-        names: What names stand for; what is missing is not known.
-        fields: What objects are set to.
-        shared: Names that other functions set, which are never known.
-        place: The field where an object that it returns stands; None: where its caller says.
+        names: What names stand for.
+        shared: What it shares with others.
+        own: Functions of the file, by the names that stand for them.
+        inner: Functions that are defined in it, or around it, with where that is.
+        module: The file's own; None: it is that.
         returned: What it returns.
-        may_end: Whether a part that is left out may return something else.
-        inner: Functions that are defined in it.
-        own: Names that stand for functions of the file.
+        maybe: What it may have returned before.
+        may_end: Where it may have ended before; 0: nowhere.
     """
 
     names: dict[str, Thing]
-    fields: Fields
-    shared: frozenset[str]
-    place: str | None = None
+    shared: Shared
+    own: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    inner: dict[str, tuple[ast.FunctionDef, Scope]] = field(default_factory=dict)
+    module: Scope | None = None
     returned: Thing | None = None
-    may_end: bool = False
-    inner: dict[str, ast.stmt] = field(default_factory=dict)
-    own: set[str] = field(default_factory=set)
+    maybe: list[Thing] = field(default_factory=list)
+    may_end: int = 0
 
-    def bind(self, name: str, thing: Thing | None) -> None:
-        """A name stands for something; None: for what is not known."""
-        self.own.discard(name)
-        if thing is None or name in self.shared:
+    def bind(self, name: str, thing: Thing) -> None:
+        """A name stands for something."""
+        self.own.pop(name, None)
+        self.inner.pop(name, None)
+        if name in self.shared.names:
             self.names.pop(name, None)
+            self.shared.heap.link(self._stand(0), thing)
         else:
             self.names[name] = thing
 
-    def part(self, path: str) -> Part:
-        """Where a field is: of which object, and how it is called there."""
-        name, _, rest = path.partition(".")
-        thing = self.names.get(name)
-        if isinstance(thing, Made):
-            return Part(thing, rest)
-        if isinstance(thing, Part):
-            return Part(thing.of, joined(thing.path, rest))
-        return Part(None, rest)
+    def release(self, name: str) -> None:
+        """A name stands for something of another file, or for nothing."""
+        self.own.pop(name, None)
+        self.inner.pop(name, None)
+        self.names.pop(name, None)
 
-    def value(self, path: str) -> Known | None:
-        """The plain value of a name or of a field."""
-        if "." in path:
-            return self.fields.value(self.part(path))
-        found = self.names.get(path)
-        return found if isinstance(found, Known) else None
+    def _stand(self, line: int) -> Made:
+        if self.shared.stand is None:
+            self.shared.stand = self.shared.heap.loose(line)
+            self.shared.stand.alive = True
+        return self.shared.stand
 
-    def set(self, path: str, line: int, thing: Thing | None) -> str:
-        """A field of an object is set; the line that says so where that is not known."""
-        part, shown = self.part(path), path.removesuffix(f".{ALL}")
-        unknown = Unknown(line, shown)
-        if isinstance(thing, Known | Made):
-            self.fields.write(part, thing, unknown)
-            return unknown.text(shown) if part.path.startswith(SOME) else ""
-        self.fields.write(part, replace(unknown, shares=isinstance(thing, Part)), unknown)
-        return unknown.text(shown)
+    def read(self, name: str, line: int) -> Thing:
+        """What a name stands for."""
+        if name in self.shared.names:
+            return self._stand(line)
+        if name in self.names:
+            return self.names[name]
+        if name in self.own:
+            return self._closure(self.own[name])
+        if name not in self.shared.free:
+            self.shared.free[name] = self.shared.heap.new(line=line)
+            self.shared.free[name].free = True
+            self.shared.free[name].is_module = name in self.shared.modules
+            self.shared.heap.strew(self.shared.free[name])
+        return self.shared.free[name]
 
-    def forget(self, what: Bound, line: int) -> None:
-        """What may be bound is not known from here on."""
-        self.fields.spend(steps=(len(what.names) + len(what.fields)) // 8)
-        if ALL in what.names:
-            self.names.clear()
-            self.own.clear()
-        for name in what.names:
-            self._forget_name(name, line)
-        bound = {*what.names, *what.fields}
-        for path in what.fields:
-            again = next((one for one in above(path) if one in bound), "")
-            if again:  # it may be of another object
-                why = Unknown(line, path)
-                some = f"{SOME}{path[len(again) + 1 :]}"
-                self.fields.write(Part(None, some), why, why)
-            else:
-                self._open(path, line)
+    def _closure(self, function: ast.FunctionDef) -> Made:
+        """What stands for a function of the file."""
+        if id(function) not in self.shared.closures:
+            made = self.shared.heap.loose(0)
+            made.looks = ((self.module or self, function),)
+            self.shared.closures[id(function)] = made
+        return self.shared.closures[id(function)]
 
-    def _forget_name(self, name: str, line: int) -> None:
-        """A name is not known; one of an object may stand for it, or for another one."""
-        self.own.discard(name)
-        thing = self.names.get(name)
-        if isinstance(thing, Made):
-            self.fields.open(thing, Unknown(line, name))
-            if any(thing.places):
-                self.names[name] = Part(thing, ALL)
-        elif isinstance(thing, Part) and thing.path:
-            self.names[name] = Part(thing.of, ALL)
-        else:
-            self.names.pop(name, None)
+    def is_foreign(self, name: str) -> bool:
+        """Whether a name is of another file, and nothing of the recipe."""
+        bound = name in self.shared.names or name in self.names or name in self.own
+        free = self.shared.free.get(name)
+        return not bound and (free is None or free.is_foreign())
 
-    def _open(self, path: str, line: int) -> None:
-        if path == ALL:
-            for name in tuple(self.names):
-                self._forget_name(name, line)
-            self.fields.write(Part(None, ALL), Unknown(line, "what `exec` sets"))
-            return
-        name, _, rest = path.partition(".")
-        thing = self.names.get(name)
-        if isinstance(thing, Known):
-            self.lose(thing, line)
-        elif thing is None:
-            if "." in rest:
-                self.set(path, line, None)
-        elif rest or (isinstance(thing, Part) and thing.path):
-            self.set(path, line, None)
-
-    def lose(self, changed: Known, line: int) -> None:
-        """A list is changed: whatever holds it is not known any more."""
-        if isinstance(changed.value, list):
-            self.fields.spend(steps=1 + len(self.names) // 64)
-            self.fields.lose(changed.value, line)
-            self.names = _without(self.names, changed)
-
-
-def _without(names: Mapping[str, Thing], changed: Known) -> dict[str, Thing]:
-    """The names that stand for something else."""
-    return {
-        name: thing
-        for name, thing in names.items()
-        if not isinstance(thing, Known) or thing.value is not changed.value
-    }
+    def reached(self, part: ast.AST) -> Iterator[Thing]:
+        """Objects and lists that names in a part of the text stand for."""
+        self.shared.heap.spend(steps=1 + len(self.names) // 64)
+        if id(part) not in self.shared.looked_up:
+            self.shared.looked_up[id(part)] = looked_up(part)
+        for name in self.shared.looked_up[id(part)]:
+            if not self.is_foreign(name):
+                thing = self.read(name, 0)
+                if isinstance(thing, Made) or isinstance(thing.value, list):
+                    yield thing

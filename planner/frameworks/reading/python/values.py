@@ -1,17 +1,13 @@
-"""What an expression stands for: a plain value, an object that a call made, or a part of one.
-
-What is none of these is not known, which is None here.
-"""
+"""What an expression stands for: a plain value, or an object."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any, Protocol
 
 from frozen_records import dataclass
-from planner.frameworks.reading.python.paths import Dotted
 
 _LARGEST = 1 << 40
 _DEEPEST = 40  # expressions in one another
@@ -49,56 +45,83 @@ class Unknown:
         line: Where that stands.
         shown: What the field is called there; empty: by its own name.
         calls: Those of a list.
-        shares: Whether it is a part of an object, which has this name beside its own.
     """
 
     line: int
     shown: str = ""
     calls: tuple[str, ...] = ()
-    shares: bool = False
 
     def text(self, path: str) -> str:
         """What is said of it."""
         return f"line {self.line}: {self.shown or path} is computed, and left out"
 
 
+class Looks(Protocol):
+    """Says what names stand for, at the time when it is asked."""
+
+    def reached(self, part: ast.AST) -> Iterable[Known | Made]:
+        """Objects and lists that names in a part of the text stand for."""
+
+
 @dataclass(slots=True, eq=False)
 class Made:
-    """An object that a call made.
+    """An object: one that a call made, a part of one, or what stands for one that is not known.
 
     Attributes:
-        called: What was called.
+        called: What was called; empty: no call that is known made it.
         text: Its first argument, where it is text.
         line: Where that stands.
         maker: A function or class of another file that made it; empty: this file says all of it.
-        fields: What it is set to, by dotted names.
-        places: Dotted fields that hold it.
+        loose: Whether it stands for what is not known, which may be no object at all.
+        alive: Whether code that is not followed may run when it is used.
+        runs: Whether code of the file may run when a field of it is used.
+        fields: What it is set to.
+        said: What is said of fields that hold an object.
+        opened: Why fields that are missing here are not known; None: they are what they were made.
+        links: Objects that it may be, or that may be reached from it, unseen.
+        lists: Lists that may be reached from it.
+        looks: Parts of the text that may run when it is called, with where they stand.
         changed: Whether a field of it was set after it was made.
+        calls: Those of the list that it stands for.
+        wild: Whether it may be another object too, or code that is not followed may hold it.
+        ghost: Whether it only keeps names of fields that are not known any more.
+        held: Whether a field of another one holds it.
+        root: The object that it is a part of; None: of none.
+        free: Whether a name that the file does not bind stands for it.
+        is_class: Whether it may be the class of an object.
+        is_module: Whether it is a module, which others can reach too.
     """
 
     called: str
     text: str
     line: int
     maker: str = ""
-    fields: Dotted[Known | Made | Unknown] = field(default_factory=Dotted)
-    places: dict[str, None] = field(default_factory=dict)
+    loose: bool = False
+    alive: bool = False
+    runs: bool = False
+    fields: dict[str, Known | Made | Unknown] = field(default_factory=dict)
+    said: dict[str, Unknown] = field(default_factory=dict)
+    opened: Unknown | None = None
+    links: dict[Made, None] = field(default_factory=dict)
+    lists: list[Known] = field(default_factory=list)
+    looks: tuple[tuple[Looks, ast.AST], ...] = ()
     changed: bool = False
+    calls: tuple[str, ...] = ()
+    wild: bool = False
+    ghost: bool = False
+    held: bool = False
+    root: Made | None = None
+    free: bool = False
+    is_class: bool = False
+    is_module: bool = False
+
+    def is_foreign(self) -> bool:
+        """Whether it is of another file, and nothing of the recipe."""
+        root = self.root or self
+        return root.free and not root.changed and not self.wild
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of an object: the fields below a dotted one.
-
-    Attributes:
-        of: The object; None: one that the file does not make.
-        path: The dotted field.
-    """
-
-    of: Made | None
-    path: str
-
-
-Thing = Known | Made | Part
+Thing = Known | Made
 Names = Mapping[str, Thing]
 
 
@@ -141,7 +164,8 @@ def plain(node: ast.expr | None, names: Names, spend: Spends, deep: int = 0) -> 
         return _list([plain(one, names, spend, deep + 1) for one in node.elts], spend)
     if isinstance(node, ast.Attribute):
         said = dotted(node)
-        return Known(said, len(said)) if said.startswith("torch.") else None
+        own = said.startswith("torch.") and "torch" not in names
+        return Known(said, len(said)) if own else None
     return _computed(node, names, spend, deep + 1)
 
 
@@ -151,6 +175,17 @@ def _opposite(how: ast.unaryop, value: Known | None) -> Known | None:
         return Known(not value.value)
     number = value is not None and type(value.value) in (int, float)
     return Known(-value.value) if value and number and isinstance(how, ast.USub) else None
+
+
+def _alike(how: ast.cmpop, left: Any, right: Any) -> Known | None:
+    """Whether two values are the same; lists and tuples are not told from one another."""
+    differ = isinstance(how, ast.NotEq | ast.IsNot)
+    if isinstance(how, ast.Is | ast.IsNot):
+        alone = any(one is None or isinstance(one, bool) for one in (left, right))
+        return Known((left is right) is not differ) if alone else None
+    if isinstance(left, list) or isinstance(right, list):
+        return None
+    return Known((left == right) is not differ)
 
 
 def _constant(value: Any) -> Known | None:
@@ -184,8 +219,7 @@ def _computed(node: ast.expr | None, names: Names, spend: Spends, deep: int) -> 
         return None
     spend(left.letters + right.letters)
     if isinstance(node, ast.Compare):
-        differ = isinstance(node.ops[0], ast.NotEq | ast.IsNot)
-        return Known((left.value == right.value) is not differ)
+        return _alike(node.ops[0], left.value, right.value)
     if not isinstance(left.value, int) or not isinstance(right.value, int):
         return None
     product = left.value * right.value
