@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from planner.base.numerals import is_digits
 from planner.frameworks.reading.shell.states import Array
-from planner.frameworks.reading.shell.values import expanded, is_known
+from planner.frameworks.reading.shell.values import expanded, is_known, sum_in
 from planner.frameworks.reading.shell.words import Part, Statement, Word, bare
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
 
 DECLARES = ("export", "local", "declare", "readonly", "typeset")
+_SUM = re.compile(r"\s*([A-Za-z_]\w*)\s*(\+\+|--|[-+*/%]?=(?!=))\s*(.*)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]=]*\])?(\+?)=")
 Before = tuple[str | Array | None, str | None]
 """The value of a variable, and where it ceased to be known."""
@@ -39,18 +40,27 @@ def set_all(shell: Shell, words: list[Word], line: int) -> dict[str, Before]:
 
 def declare(shell: Shell, words: list[Word], line: int) -> None:
     """Takes `export A=1 B=2`, `local A`, `export $(cat FILE)`."""
-    is_local = bare(words[0]) == "local" and bool(shell.local)
+    is_local = makes_local(words)
     for word in words[1:]:
         match = _assigned(word)
         name = match[1] if match else bare(word)
         if is_local and name.isidentifier():
-            shell.local[-1].setdefault(name, shell.variables.get(name))
-            if not match:
-                shell.variables.pop(name, None)
+            shell.make_local(name, keeps=match is not None)
         if match:
             _set(shell, word, match, line)
         elif any(part.expands and not is_known(part.text) for part in word):
             _set_listed(shell, shell.fields(word), line)
+
+
+def makes_local(words: list[Word]) -> bool:
+    """Whether a declaration in a function is of variables of that function."""
+    flags = [bare(word) for word in words[1:] if bare(word)[:1] in ("-", "+")]
+    return bare(words[0]) in ("local", "declare", "typeset") and not any("g" in one for one in flags)
+
+
+def is_assignment(word: Word) -> bool:
+    """Whether a word assigns a variable."""
+    return _assigned(word) is not None
 
 
 def _assigned(word: Word) -> re.Match[str] | None:
@@ -97,3 +107,18 @@ def _set_listed(shell: Shell, listed: list[str], line: int) -> None:
             shell.assign(match[1], text[match.end() :].strip("\"'"), line)
         elif not is_known(text):
             shell.note(line, f"`export {text}`, which is not known from the text,")
+
+
+def sum_is(shell: Shell, text: str, line: int) -> None:
+    """Takes `X = 4`, `X += 1`, `X++` of a sum."""
+    match = _SUM.match(text)
+    if match is None:
+        return
+    name, sign, right = match.groups()
+    if sign in ("++", "--"):
+        right, sign = "1", sign[0]
+    value = sum_in(right if sign == "=" else f"{name} {sign[0]} ({right})", shell)
+    if value is None:
+        shell.forget(name, line)
+    else:
+        shell.assign(name, str(value), line)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from planner.frameworks.reading.shell.blocks import Body, Node, Simple
+from planner.frameworks.reading.shell.steps.nodes import Body, Node, Simple
 from planner.frameworks.reading.shell.values import Scope, is_known, sum_in
 from planner.frameworks.reading.shell.words import Word, bare
 

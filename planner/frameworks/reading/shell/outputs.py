@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
-from planner.frameworks.reading.shell.simple_commands import Stop, call, without_files
+from planner.frameworks.reading.shell.simple_commands import call, without_files
+from planner.frameworks.reading.shell.states import Stop
 from planner.frameworks.reading.shell.values import is_known, whole_sum
 from planner.frameworks.reading.shell.words import DEEPEST_NESTING, Lexer, Statement, bare, too_deep
 

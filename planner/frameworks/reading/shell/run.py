@@ -9,56 +9,37 @@ where they are called, files where they are sourced or started. `reading.work` b
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import field, replace
+from typing import Any
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.numerals import is_digits
 from planner.frameworks.reading.settings import Beside, no_file
-from planner.frameworks.reading.shell.assignments import DECLARES, declare, set_all, set_array
-from planner.frameworks.reading.shell.blocks import (
-    Body,
-    Case,
-    Function,
-    Group,
-    If,
-    Loop,
-    Node,
-    Simple,
-    Subshell,
-    blocks,
-)
-from planner.frameworks.reading.shell.conditions import asks, holds, is_test, matches
-from planner.frameworks.reading.shell.loops import loop
-from planner.frameworks.reading.shell.maybe import after_some
+from planner.frameworks.reading.shell.blocks import blocks
 from planner.frameworks.reading.shell.outputs import output_of
-from planner.frameworks.reading.shell.simple_commands import (
-    DEEPEST,
-    Stop,
-    begins,
-    call,
-    started,
-    sum_is,
-    without_files,
-)
+from planner.frameworks.reading.shell.simple_commands import DEEPEST, begins, call
 from planner.frameworks.reading.shell.slurm import slurm_options, slurm_variables
-from planner.frameworks.reading.shell.states import Array, Layer
+from planner.frameworks.reading.shell.states import Array, Layer, Lost, Stop
+from planner.frameworks.reading.shell.steps.control import asked, ends, go
+from planner.frameworks.reading.shell.steps.nodes import Body, Function
 from planner.frameworks.reading.shell.values import expanded, is_known, sliced
-from planner.frameworks.reading.shell.words import Lexer, Part, Statement, Word, apart, bare
+from planner.frameworks.reading.shell.words import Lexer, Part, Word, apart
 from planner.frameworks.reading.work import Work
 
-_BEFORE = ("!", "exec", "time", "env", "nohup")
 _ITEMS = re.compile(
     r"\$(?P<all>[@*])|\$\{(?:(?P<name>\w+)\[(?P<of>[@*])\]|(?P<own>[@*]))(?::(?P<cut>[^}]*))?\}"
 )
 """All arguments or elements of an array, or some of them."""
 _LONGEST = 1 << 20  # characters of a value
 _WITHOUT = "an argument is compared, and the script is read as started without any"
-_TESTED = "what a test that is not known from the text starts"
-_CHOOSES = "an `if` whose condition is not known from the text"
-_SET = (":", "true", "false", "getopts")
+ALL = "*"
+"""In `changed`: no variable is known that is not set again."""
+_LAYERS = ("variables", "changed", "functions", "exported", "supposed", "unsettled", "files")
+Layers = tuple[Layer[Any], ...]
 
 
 @dataclass(slots=True)
@@ -67,50 +48,79 @@ class Shell:
 
     Attributes:
         name: What messages call the text.
-        variables: Values by name; of arrays an `Array`.
+        variables: Values by name; of arrays an `Array`. Options are those that begin with `-`.
         arguments: Of the script, or of the function that is read.
         exact: Whether it has no others.
+        open_ended: Whether those behind them are not known.
         commands: Simple commands, every one a list of words.
         places: Where each of them stands.
+        folders: The folder in which each is started; empty: the first one.
         comments: Lines after `#`.
         options: Of Slurm, on the lines of commands.
         notes: What was left out, one line each.
         changed: Variables that are not known since then, by name with the place.
+        exported: Those that scripts get which it starts.
+        supposed: Those whose value rests on what is not given: on arguments or the environment.
+        supposing: Whether what was last looked at does.
+        unsettled: Those that a trap or a reference may set at any time.
         beside: The text of a file that it sources; None where there is none.
         files: Texts that the script writes, by name.
+        history: When each was written: after how many commands, its name and its text.
         missing: Scripts that it starts and that do not lie beside it.
-        functions: By name.
+        functions: By name, each that it may be; None: that there is none.
         called: Those that were.
         piped: What the command before prints to the next one; None: that is not known.
         local: Of each function that is read, what its local variables were before.
         depth: How deep in files and functions the state is.
         outputs: How deep in outputs of commands.
         called_at: Where the outermost of these functions is called.
-        asks_only: Whether commands are a condition.
+        status: Of the last command; None: that is not known.
+        taken: Whether one that is not known is taken for success.
+        guarded: How deep in conditions, where no failure ends the script.
+        loops, within: How deep in loops, and in functions and files that `return` ends.
+        inside: How deep in parts that `exit` ends without the script.
+        pending: States of parts that may have ended more than themselves.
+        left_out: How many commands were left out.
+        revision: How often anything has changed.
     """
 
     name: str
     variables: Layer[str | Array] = field(default_factory=Layer)
     arguments: list[str] = field(default_factory=list)
     exact: bool = False
+    open_ended: bool = False
     commands: list[list[str]] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     changed: Layer[str] = field(default_factory=Layer)
+    exported: Layer[str] = field(default_factory=Layer)
+    supposed: Layer[str] = field(default_factory=Layer)
+    supposing: bool = False
+    unsettled: Layer[str] = field(default_factory=Layer)
     beside: Beside = no_file
-    files: Layer[str] = field(default_factory=Layer)
+    files: Layer[str | Lost] = field(default_factory=Layer)
+    history: list[tuple[int, str, str | Lost]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    functions: Layer[Function] = field(default_factory=Layer)
+    functions: Layer[tuple[Function | Lost | None, ...]] = field(default_factory=Layer)
     called: set[str] = field(default_factory=set)
     piped: str | None = None
-    local: list[Layer[str | Array | None]] = field(default_factory=list)
+    local: list[Layer[tuple[str | Array | None, str | None]]] = field(default_factory=list)
     _work: Work = field(default_factory=Work)
     depth: int = 0
     outputs: int = 0
-    _chosen: int = 0
-    asks_only: bool = False
+    status: int | None = 0
+    taken: bool = False
+    guarded: int = 0
+    loops: int = 0
+    within: int = 0
+    inside: int = 0
+    pending: list[tuple[Stop, Shell]] = field(default_factory=list)
+    left_out: int = 0
+    revision: int = 0
+    _reads: int = 0
     _without: bool = False
     _file: str = ""
     called_at: str = ""
@@ -125,16 +135,21 @@ class Shell:
         self.comments += lexer.comments
         for name, value in slurm_variables(slurm_options(lexer.comments)).items():
             self.variables.setdefault(name, value)
+            self.exported[name] = ""
         if not self.depth:
             begins(self, knows_place=self.beside is not no_file)
         outer, self._file = self._file, file or self._file
+        self._reads += 1
         try:
             self.body(blocks(statements, self.name))
         except Stop:
-            if self.depth and not file:
+            if self.depth:
                 raise
         finally:
+            self._reads -= 1
             self._file = outer
+        if not self.depth:
+            ends(self)
         return self
 
     def read_within(self, text: str, file: str) -> bool:
@@ -142,28 +157,78 @@ class Shell:
         if self.depth >= DEEPEST:
             return False
         self.depth += 1
-        self.read(text, file)
-        self.depth -= 1
+        try:
+            self.read(text, file)
+        finally:
+            self.depth -= 1
         return True
 
     def read_uncalled(self) -> None:
         """Goes through functions that nothing calls, whose arguments are not known."""
         for name in [one for one in self.functions if one not in self.called]:
-            call(self, name, [], 0, exact=False)
+            try:
+                call(self, name, [], 0, exact=False)
+            except Stop:
+                continue
+
+    def body(self, nodes: Body) -> None:
+        """Goes through parts; `status` says what the last one does."""
+        go(self, nodes)
+
+    def asked(self, condition: Body) -> bool | None:
+        """Whether a condition holds; None: that is not known."""
+        return asked(self, condition)
 
     def fork(self, unknown: Sequence[str]) -> Shell:
         """The same state, for a part that may be run or not; some variables are not known in it."""
         self.spend(steps=1)
         fork = replace(
-            self, variables=Layer(self.variables), changed=Layer(self.changed), commands=[],
-            places=[], notes=[], missing=[], comments=[], options=[],
-            functions=Layer(self.functions), files=Layer(self.files),
-            local=[Layer(one) for one in self.local], _chosen=1, _without=False,
+            self, commands=[], places=[], folders=[], notes=[], missing=[], comments=[],
+            options=[], history=[], pending=[], left_out=0, _without=False,
+            local=[Layer(one) for one in self.local],
+            **{name: Layer(getattr(self, name)) for name in _LAYERS},
         )  # fmt: skip
         for name in unknown:
             fork.variables.pop(name, None)
             fork.changed[name] = ""
         return fork
+
+    def now(self) -> Layers:
+        """What there is now."""
+        return tuple(getattr(self, name) for name in _LAYERS)
+
+    def layers(self) -> Layers:
+        """What there is now, to be gone back to; the state goes on above it."""
+        found = self.now()
+        for name, layer in zip(_LAYERS, found, strict=True):
+            setattr(self, name, Layer(layer))
+        return found
+
+    def back(self, layers: Layers, *, files: bool = True) -> None:
+        """Gives up all changes since then; `files`: of files too."""
+        for name, layer in zip(_LAYERS, layers, strict=True):
+            if files or name != "files":
+                setattr(self, name, layer)
+        if not files:
+            self.files = self.files.settled(layers[-1])
+
+    def alone(self) -> None:
+        """Keeps what is exported alone."""
+        for name in ("variables", "changed"):
+            own = getattr(self, name)
+            kept = {one: own[one] for one in (*self.exported, ALL) if one in own}
+            setattr(self, name, Layer[Any]())
+            getattr(self, name).update(kept)
+        self.functions, self.unsettled = Layer(), Layer()
+
+    def keep(self, layers: Layers) -> None:
+        """Takes all changes since then for good."""
+        for name, layer in zip(_LAYERS, layers, strict=True):
+            setattr(self, name, getattr(self, name).settled(layer))
+
+    def says(self, status: int | None, *, taken: bool = False) -> None:
+        """Sets the status; `taken`: where it is not known, it is taken for success in lists."""
+        self.status, self.taken = status, taken and status is None
 
     def place(self, line: int) -> str:
         """What messages call a line."""
@@ -179,16 +244,27 @@ class Shell:
 
     def value(self, name: str) -> str | Array | None:
         """See `planner.frameworks.reading.shell.values.Scope`."""
+        if name == "?":
+            return None if self.status is None else str(self.status)
         if name in ("@", "*", "#"):
-            return str(len(self.arguments)) if name == "#" else Array(self.arguments)
+            self.supposing |= not (self.exact or self.arguments)
+            counted = str(len(self.arguments)) if name == "#" else Array(self.arguments)
+            return None if self.open_ended else counted
         if not is_digits(name) or name == "0":
+            self.supposing |= name in self.supposed
             return self.variables.get(name)
-        given = 0 < int(name[:6]) <= len(self.arguments)
-        return self.arguments[int(name) - 1] if given else "" if self.exact else None
+        if 0 < int(name[:6]) <= len(self.arguments):
+            return self.arguments[int(name) - 1]
+        self.supposing |= not self.exact
+        return "" if self.exact and not self.open_ended else None
 
     def is_unset(self, name: str) -> bool:
         """See `planner.frameworks.reading.shell.values.Scope`."""
-        return name not in self.changed and self.value(name) is None and name != "0"
+        known = name not in self.changed and ALL not in self.changed
+        found = known and self.value(name) is None and name not in ("0", "?")
+        found &= not (self.open_ended and (is_digits(name) or name in ("@", "*", "#")))
+        self.supposing |= found
+        return found
 
     def assign(self, name: str, value: str | Array, line: int = 0) -> None:
         """See `planner.frameworks.reading.shell.values.Scope`."""
@@ -196,149 +272,113 @@ class Shell:
         if size > _LONGEST:
             where = f"line {line}: " if line else ""
             raise InputError(f"{self.name}: {where}{name} has more than {_LONGEST:,} letters")
+        if name in self.unsettled or ALL in self.unsettled:
+            return self.forget(name, line)
+        self.revision += name in self.changed or self.variables.get(name) != value
         self.variables[name] = value
         self.changed.pop(name, None)
+        self._marks(name)
+        return None
+
+    def _marks(self, name: str) -> None:
+        """Keeps what a value rests on, and whether scripts get it."""
+        if self.supposing:
+            self.supposed[name] = ""
+        else:
+            self.supposed.pop(name, None)
+        if "-a" in self.variables:
+            self.exported[name] = ""
 
     def forget(self, name: str, line: int) -> None:
         """Says that a variable is not known from here on."""
+        self.revision += name not in self.changed
         self.variables.pop(name, None)
         self.changed[name] = self.place(line)
+
+    def forget_all(self, line: int) -> None:
+        """Says that no variable is known from here on."""
+        for name in [*self.variables]:
+            self.forget(name, line)
+        self.forget(ALL, line)
+
+    def make_local(self, name: str, *, keeps: bool = True) -> None:
+        """Makes a variable one of the function that is read; `keeps`: with its value."""
+        if not self.local or name in self.local[-1]:
+            return
+        self.local[-1][name] = (self.variables.get(name), self.changed.get(name))
+        if not keeps:
+            self.restore(name, None)
+
+    def restore(self, name: str, value: str | Array | None, place: str | None = None) -> None:
+        """Gives a variable the value that it had; None: it had none, or (`place`) no known one."""
+        self.changed.pop(name, None)
+        self.variables.pop(name, None)
+        if value is not None:
+            self.variables[name] = value
+        elif place is not None:
+            self.changed[name] = place
 
     def output(self, command: str, depth: int) -> str | None:
         """See `planner.frameworks.reading.shell.values.Scope`."""
         self.spend(len(command), steps=1)
         return output_of(self, command, depth)
 
+    def keep_command(self, words: list[str], line: int) -> None:
+        """Keeps a command that is started."""
+        folder = self.variables.get("PWD", "")
+        self.commands.append(words)
+        self.places.append(self.place(line))
+        self.folders.append(folder if isinstance(folder, str) else "")
+
+    def path(self, name: str) -> str:
+        """How a file is called from the first folder, as far as that is known."""
+        folder = self.variables.get("PWD", "")
+        within = isinstance(folder, str) and is_known(folder) and name[:1] not in ("/", "$", "~")
+        return posixpath.normpath(posixpath.join(str(folder), name) if within else name)
+
+    def put_file(self, path: str, text: str | Lost) -> None:
+        """Says what a file holds, by its path from the first folder."""
+        self.revision += self.files.get(path) != text
+        self.files[path] = text
+        self.history.append((len(self.commands), path, text))
+
     def file(self, path: str) -> str | None:
-        """The text of a file that the script writes, or that lies beside it."""
-        own = self.files.get(path, self.files.get(path.removeprefix("./")))
-        return self.beside(path) if own is None else own
+        """The text of a file that the script writes, or that lies beside it.
 
-    def body(self, nodes: Body) -> bool | None:
-        """Goes through parts; what the last one says (None: that is not known)."""
-        status: bool | None = True
-        for node in nodes:
-            joined = node.joint in ("&&", "||")
-            if joined and status is (node.joint == "||"):
-                continue
-            if joined and status is None and not asks(node):
-                after_some(self, node.line, _TESTED, [(replace(node, joint="\n"),)])
-                continue
-            self._chosen += joined
-            found = self._node(node)
-            self._chosen -= joined
-            if not joined or status is not None:
-                status = found
-            elif found is (node.joint == "||"):
-                status = found  # whatever the left one is
-        return status
-
-    def _node(self, node: Node) -> bool | None:
-        self.spend(steps=1)
-        if isinstance(node, Simple):
-            return self._run(node.statement)
-        if isinstance(node, Group):
-            return self._subshell(node) if isinstance(node, Subshell) else self.body(node.body)
-        if isinstance(node, Function):
-            self.functions[node.name] = node
-        elif isinstance(node, If | Case):
-            self._if(node) if isinstance(node, If) else self._case(node)
-        elif isinstance(node, Loop):
-            loop(self, node)
-        return True
-
-    def _subshell(self, node: Subshell) -> bool | None:
-        outer = self.variables, self.changed
-        self.variables, self.changed = Layer(self.variables), Layer(self.changed)
-        try:
-            return self.body(node.body)
-        finally:
-            self.variables, self.changed = outer
-
-    def asked(self, condition: Body) -> bool | None:
-        """Whether a condition holds; None: that is not known."""
-        outer, self.asks_only = self.asks_only, True
-        found = self.body(condition)
-        self.asks_only = outer
-        return found
-
-    def take(self, body: Body) -> None:
-        """Goes through what a known word or test chooses."""
-        outer, self.asks_only = self.asks_only, False
-        self._chosen += 1
-        try:
-            self.body(body)
-        finally:
-            self._chosen -= 1
-            self.asks_only = outer
-
-    def _if(self, node: If) -> None:
-        for at, (condition, body) in enumerate(node.arms):
-            found = True if condition is None else self.asked(condition)
-            if found:
-                return self.take(body)
-            if found is None:
-                bodies = [one for _, one in node.arms[at:]]
-                closed = node.arms[-1][0] is None
-                return after_some(self, node.line, _CHOOSES, bodies, closed=closed)
-        return None
-
-    def _case(self, node: Case) -> None:
-        word = self.tested(node.word, node.line)
-        patterns = [[(self.text(one), one[0].quoted) for one in arm] for arm, _ in node.arms]
-        texts = [text for arm in patterns for text, _ in arm]
-        if not all(map(is_known, (word, *texts))):
-            closed = "*" in texts
-            bodies = [body for _, body in node.arms]
-            what = "`case` and what it repeats or chooses"
-            return after_some(self, node.line, what, bodies, closed=closed)
-        for arm, (_, body) in zip(patterns, node.arms, strict=True):
-            if any(matches(word, text, quoted) for text, quoted in arm):
-                return self.take(body)
-        return None
-
-    def _run(self, statement: Statement) -> bool | None:
-        """Takes assignments, and keeps a command with its words filled in."""
-        piped, self.piped = (self.piped if statement.joint == "|" else None), None
-        words = list(statement.words)
-        if statement.array:
-            set_array(self, statement)
-            return True
-        if is_test(words):
-            if bare(words[0]) == "((":
-                sum_is(self, words[1][0].text, statement.line)
-            return holds(words, lambda word: self.tested(word, statement.line), self)
-        negated = bare(words[0]) == "!"
-        while words and bare(words[0]) in _BEFORE:
-            words.pop(0)
-        if words and bare(words[0]) in DECLARES:
-            declare(self, words, statement.line)
-            return True
-        before = set_all(self, words, statement.line)
-        found = [text for word in without_files(words) for text in self.fields(word)]
-        self.piped = piped
-        if not found:
-            return not negated
-        status = started(self, found, statement)
-        for name, (value, place) in before.items():
-            self.restore(name, value)
-            if place:
-                self.changed[name] = place
-        if self.asks_only and found[0] not in _SET:
+        Raises:
+            InputError: The script was read, and what the file holds then is not known.
+        """
+        if self.is_lost(path):
             return None
-        return status if status is None else status != negated
+        own = self.written(path)
+        return (self.beside(self.path(path)) or self.beside(path)) if own is None else own
 
-    def stop(self, what: str) -> None:
-        """Ends a loop, a function or the script; a script only where nothing had to be tested."""
-        if what != "exit" or not self._chosen:
-            raise Stop(what)
+    def is_lost(self, path: str) -> bool:
+        """Whether it is not known what a file holds, while the script is read."""
+        own = self.files.get(self.path(path), self.files.get(posixpath.normpath(path)))
+        return self._reads > 0 and isinstance(own, Lost)
 
-    def restore(self, name: str, value: str | Array | None) -> None:
-        """Gives a variable the value that it had; None: it had none."""
-        self.changed.pop(name, None)
-        self.variables.pop(name, None)
-        if value is not None:
-            self.variables[name] = value
+    def written(self, path: str) -> str | None:
+        """The text of a file that the script writes; see `file`."""
+        own = self.files.get(self.path(path), self.files.get(posixpath.normpath(path)))
+        if isinstance(own, Lost):
+            what = f"{path} is not known after {own.place}, which is not followed"
+            raise InputError(f"{self.name}: {what}; give the command with the file beside it")
+        return own
+
+    def at(self, command: int) -> Shell:
+        """The state with the files that there are when a command is started."""
+        files = Layer[str | Lost]()
+        for count, name, text in self.history:
+            if count <= command:
+                files[name] = text
+        variables = Layer(self.variables)
+        variables["PWD"] = self.folders[command]
+        return replace(self, files=files, variables=variables)
+
+    def restore_arguments(self, given: tuple[list[str], bool, bool]) -> None:
+        """Gives the arguments back that there were."""
+        self.arguments, self.exact, self.open_ended = given
 
     def items(self, name: str) -> Array:
         """The elements of an array; of a plain value one, of what is not set none."""
@@ -384,6 +424,7 @@ class Shell:
             return found
         self.exact = True
         bare_text, self.exact = self.text(word), False
+        self.supposing |= bare_text != found
         if bare_text != found and not self._without:
             self._without = True
             self.notes.append(f"{self.place(line)}: {_WITHOUT}; FILE::ARGUMENT gives them")

@@ -27,7 +27,7 @@ _OUTPUT = re.compile(
 _ORDINARY = re.compile(r"""[^ \t\r\n;&|()'"$`\\<>]+""")  # ends no word, and begins nothing
 _ENDS_OF_CASES = (")", ";;")
 _BEFORE_SUMS = ("if", "elif", "while", "until", "for", "then", "else", "do", "!")
-_SEPARATORS = ("&&", "||", ";;", "\n", ";", "&", "|", "(", ")")
+_SEPARATORS = (";;&", ";;", ";&", "&&", "||", "|&", "\n", ";", "&", "|", "(", ")")
 _SIGNS = frozenset("".join(_SEPARATORS))
 
 
@@ -53,6 +53,8 @@ class Statement:
         array: Name of the array, with `=` or `+=`, whose elements the words are; else empty.
         joint: What separates it from the one before: a sign or a line's end.
         opens, closes: Whether a parenthesis opens or closes before it.
+        before: All signs between it and the one before.
+        after: Those behind it, where it is the last one.
         document: Lines that are its standard input (`<<EOF`); None: there are none.
     """
 
@@ -62,6 +64,8 @@ class Statement:
     joint: str = "\n"
     opens: bool = False
     closes: bool = False
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     document: Part | None = None
 
 
@@ -115,6 +119,7 @@ class Lexer:
                 array = self._array(match[0])
                 if not now.words:
                     array.joint, array.opens, array.closes = now.joint, now.opens, now.closes
+                    array.before = now.before
                 found += [now, array] if now.words else [array]
                 now = Statement(self.line)
                 continue
@@ -124,6 +129,8 @@ class Lexer:
             self._tests = (self._tests or bare(now.words[-1]) == "[[") and (
                 bare(now.words[-1]) != "]]"
             )
+        if found and not now.words:
+            found[-1].after = now.before
         return [*found, now] if now.words else found
 
     def _after(self, now: Statement, sign: str) -> Statement:
@@ -135,6 +142,7 @@ class Lexer:
             joint=kept if sign == "\n" else sign,
             opens=sign == "(" or (empty and now.opens and sign == "\n"),
             closes=sign == ")" or (empty and now.closes),
+            before=(*(now.before if empty else ()), sign),
         )
 
     def _is_sum(self, now: Statement) -> bool:
