@@ -154,7 +154,8 @@ def doubt(shell: Shell, parts: Sequence[Body | Step]) -> None:
         fork = shell.fork(())
         with suppress(Stop):
             part(fork) if callable(part) else fork.body(part)
-        shell.supposed.update(dict.fromkeys(_names([fork], shell), ""))
+        found = (*_names([fork], shell), *fork.supposed.apart(shell.supposed))
+        shell.supposed.update(dict.fromkeys(found, ""))
 
 
 def apart(
@@ -174,11 +175,11 @@ def apart(
     shell.variables.pop("-trap EXIT", None)
     if alone:
         shell.alone()
-    shell.inside += 1
+    inside, shell.inside = shell.inside, 0 if alone else shell.inside + 1
     try:
         contain(shell, line, part, lambda stop: True)
     finally:
-        shell.inside -= 1
+        shell.inside = inside
         shell.local = outer
         shell.restore_arguments(given)
         shell.back(base, files=False)
@@ -342,7 +343,8 @@ def _differs(shell: Shell, line: int, name: str, values: list[Value], left: Left
 
 
 def _note(shell: Shell, line: int, what: str, left: Left) -> None:
-    changed = ["all variables" if one == "*" else one for one in left.changed if one[:1] != "-"]
+    changed = [one for one in left.changed if one[:1] != "-"]
+    changed = ["all variables"] if "*" in changed else changed
     if not (left.loud or changed or left.added):
         return
     shell.note(line, what)

@@ -81,6 +81,7 @@ class Shell:
         inside: How deep in parts that `exit` ends without the script.
         pending: States of parts that may have ended more than themselves.
         left_out: How many commands were left out.
+        may_exit: Whether the text names `exit`.
         revision: How often anything has changed.
     """
 
@@ -120,6 +121,7 @@ class Shell:
     pending: list[tuple[Stop, Shell]] = field(default_factory=list)
     left_out: int = 0
     revision: int = 0
+    may_exit: bool = False
     _reads: int = 0
     _without: bool = False
     _file: str = ""
@@ -140,6 +142,7 @@ class Shell:
             begins(self, knows_place=self.beside is not no_file)
         outer, self._file = self._file, file or self._file
         self._reads += 1
+        self.may_exit |= "exit" in text
         try:
             self.body(blocks(statements, self.name))
         except Stop:

@@ -25,11 +25,12 @@ class Stop(Exception):  # noqa: N818  (no error: the end of a loop, a function o
     Attributes:
         what: Which of them.
         levels: How many loops it ends.
+        place: Where a script ends with an error that it names; else empty.
     """
 
-    def __init__(self, what: str, levels: int = 1) -> None:
+    def __init__(self, what: str, levels: int = 1, place: str = "") -> None:
         super().__init__(what)
-        self.what, self.levels = what, levels
+        self.what, self.levels, self.place = what, levels, place
 
 
 class _Gone(Enum):

@@ -284,7 +284,8 @@ def _ends(shell: Shell, command: Command) -> None:
     if len(words) > 1:
         whole = re.fullmatch(r"-?[0-9]{1,9}", words[1])
         shell.says(int(words[1]) % 256 if whole else None if not is_known(words[1]) else 2)
-    raise Stop("exit" if words[0] == "logout" else words[0])
+    failed = words[0] == "exit" and len(words) > 1 and bool(shell.status)
+    raise Stop(words[0], place=shell.place(command.line) if failed else "")
 
 
 def _callbacks(*options: str) -> Own:

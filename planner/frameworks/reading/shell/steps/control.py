@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _TESTED = "what a test that is not known from the text starts"
 _CHOOSES = "an `if` whose condition is not known from the text"
+_CHECK = "the script ends here with an error; it is read as if it passed its test"
 _CASE = "`case` and what it repeats or chooses"
 
 
@@ -117,8 +118,8 @@ def _chain(shell: Shell, node: Chain) -> None:
         try:
             if sign and held is None:
                 _perhaps(shell, sign, part)
-            elif supposed:
-                suppose(shell, partial(step, shell, part))
+            elif supposed or (sign and shell.may_exit):
+                suppose(shell, partial(step, shell, part), supposed=supposed)
             else:
                 step(shell, part)
         finally:
@@ -195,29 +196,36 @@ def asked(shell: Shell, condition: Body) -> bool | None:
     return None if shell.status is None else shell.status == 0
 
 
-def suppose(shell: Shell, part: Callable[[], object]) -> None:
-    """Goes through what is chosen by what is not given, unless that ends the script."""
+def suppose(shell: Shell, part: Callable[[], object], *, supposed: bool) -> None:
+    """Goes through what a test chooses, unless that ends the script with an error.
+
+    A launch is taken to pass its own checks, as of what people have to fill in. `supposed`: whether
+    the test rests on what is not given, so that the script is not taken to end there at all.
+    """
     base = shell.layers()
     given = shell.arguments, shell.exact, shell.open_ended
     before = len(shell.pending)
     try:
         part()
     except Stop as stop:
-        if stop.what == "exit" and not shell.inside:
-            shell.back(base)
-            shell.restore_arguments(given)
-            del shell.pending[before:]
-            return
-        raise
-    shell.supposed.update(dict.fromkeys(shell.variables.own, ""))
+        if stop.what != "exit" or shell.inside or not (supposed or stop.place):
+            raise
+        shell.back(base)
+        shell.restore_arguments(given)
+        del shell.pending[before:]
+        if not supposed:
+            shell.notes.append(f"{stop.place}: {_CHECK}")
+        return
+    if supposed:
+        shell.supposed.update(dict.fromkeys(shell.variables.own, ""))
     if len(shell.pending) == before:
         shell.keep(base)
 
 
 def take(shell: Shell, body: Body, *, supposed: bool) -> None:
     """Goes through what a known word or test chooses."""
-    if supposed:
-        suppose(shell, partial(go, shell, body))
+    if supposed or shell.may_exit:
+        suppose(shell, partial(go, shell, body), supposed=supposed)
     else:
         go(shell, body)
 
