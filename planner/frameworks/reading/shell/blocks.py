@@ -26,7 +26,8 @@ from planner.frameworks.reading.shell.steps.nodes import (
     Simple,
     Subshell,
 )
-from planner.frameworks.reading.shell.words import DEEPEST_NESTING, Statement, Word, bare, too_deep
+from planner.frameworks.reading.shell.expansion.brackets import DEEPEST_NESTING, too_deep
+from planner.frameworks.reading.shell.words import Statement, Word, bare
 
 REDIRECTION = re.compile(
     r"(?P<of>[0-9]*|\{\w+\})(?P<sign><<<|<>|<&|>>|>\||>&|[<>](?!\()|&>>?)(?P<to>.*)", re.DOTALL

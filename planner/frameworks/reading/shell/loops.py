@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from planner.frameworks.reading.shell.assignments import sum_is
 from planner.frameworks.reading.shell.conditions import is_endless
 from planner.frameworks.reading.shell.maybe import after_turns, contain, doubt
 from planner.frameworks.reading.shell.states import Stop
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
 
 _TURNS = 256  # of a loop whose test or words are known
-_OTHERS = re.compile(r"[*?]|\[[^\]]|\{[^{}]*(,|\.\.)")
-"""Words that become names of files, or others."""
 
 
 def loop(shell: Shell, node: Loop) -> None:
@@ -62,12 +58,11 @@ def _words(node: Loop) -> list[Word]:
 def _each(shell: Shell, node: Loop, words: list[Word]) -> None:
     """`for X in WORDS`; without words it goes through the arguments."""
     shell.supposing = False
-    quoted = {text for word in words[3:] if word[0].quoted for text in shell.fields(word)}
     listed = [text for word in words[3:] for text in shell.fields(word)]
     listed = listed if len(words) > 2 else list(shell.arguments)
     name = bare(words[1]) if len(words) > 1 else ""
     shell.supposing |= len(words) <= 2 and not shell.exact
-    known = all(is_known(one) and (one in quoted or not _OTHERS.search(one)) for one in listed)
+    known = all(map(is_known, listed))
     known &= len(words) > 2 or not shell.open_ended
     if not known or node.word == "select" or not name.isidentifier() or len(listed) > _TURNS:
         names = (name, "REPLY") if node.word == "select" else (name,)
@@ -87,13 +82,14 @@ def _counted(shell: Shell, node: Loop, parts: list[str]) -> None:
     if len(parts) != 3:
         return _left_out(shell, node)
     first, test, step = parts
-    sum_is(shell, first, node.line)
+    shell.line = node.line
+    sum_in(first, shell)
 
     def asked() -> bool | None:
         value = sum_in(test, shell) if test.strip() else 1
         return None if value is None else value != 0
 
-    return _while(shell, node, asked, lambda: sum_is(shell, step, node.line))
+    return _while(shell, node, asked, lambda: sum_in(step, shell))
 
 
 def _while(
@@ -136,7 +132,7 @@ def _left_out(shell: Shell, node: Loop, unknown: tuple[str, ...] = ()) -> None:
         if node.word in ("while", "until"):
             fork.asked(node.head)
         for text in words[2][0].text.split(";")[1:] if counts else ():
-            sum_is(fork, text, node.line)
+            sum_in(text, fork)
 
     what = f"`{node.word}` and what it repeats or chooses"
     after_turns(shell, node.line, what, part, unknown)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from planner.base.errors import InputError
 from planner.frameworks.reading.shell.simple_commands import call, without_files
 from planner.frameworks.reading.shell.states import Stop
-from planner.frameworks.reading.shell.values import is_known, whole_sum
-from planner.frameworks.reading.shell.words import DEEPEST_NESTING, Lexer, Statement, bare, too_deep
+from planner.frameworks.reading.shell.values import is_known, sum_in
+from planner.frameworks.reading.shell.expansion.brackets import DEEPEST_NESTING, too_deep
+from planner.frameworks.reading.shell.words import Lexer, Statement, bare
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
@@ -104,7 +105,7 @@ def _own(shell: Shell, words: list[str]) -> str | None:
     if words[0] in _PATHS and is_known(" ".join(words)):
         named = [one for one in words[1:] if one[0] != "-"]
         return _PATHS[words[0]](named[0] if named else ".")
-    value = whole_sum(" ".join(words[1:])) if words[0] == "expr" else None
+    value = None
     return None if value is None else str(value)
 
 
@@ -140,6 +141,6 @@ def _through(words: list[str], text: str | None) -> str | None:
         kept = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
         return "\n".join(kept)
     if words == ["bc"] and is_known(text):
-        value = whole_sum(text)
+        value = sum_in(text, shell)
         return None if value is None else str(value)
     return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -19,27 +19,28 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.numerals import is_digits
 from planner.frameworks.reading.settings import Beside, no_file
+from planner.frameworks.reading.shell.assignments import conformed
 from planner.frameworks.reading.shell.blocks import blocks
+from planner.frameworks.reading.shell.expansion.fields import fields
+from planner.frameworks.reading.shell.expansion.pieces import Piece, joined
 from planner.frameworks.reading.shell.outputs import output_of
 from planner.frameworks.reading.shell.simple_commands import DEEPEST, begins, call
 from planner.frameworks.reading.shell.slurm import slurm_options, slurm_variables
 from planner.frameworks.reading.shell.states import Array, Layer, Lost, Stop
 from planner.frameworks.reading.shell.steps.control import asked, ends, go
 from planner.frameworks.reading.shell.steps.nodes import Body, Function
-from planner.frameworks.reading.shell.values import expanded, is_known, sliced
-from planner.frameworks.reading.shell.words import Lexer, Part, Word, apart
+from planner.frameworks.reading.shell.values import is_known, pieces
+from planner.frameworks.reading.shell.words import Lexer, Part, Word
 from planner.frameworks.reading.work import Work
 
-_ITEMS = re.compile(
-    r"\$(?P<all>[@*])|\$\{(?:(?P<name>\w+)\[(?P<of>[@*])\]|(?P<own>[@*]))(?::(?P<cut>[^}]*))?\}"
-)
-"""All arguments or elements of an array, or some of them."""
+_ARGUMENT = re.compile(r"\$\{?[#!]?[0-9@*#]")
 _LONGEST = 1 << 20  # characters of a value
 _WITHOUT = "an argument is compared, and the script is read as started without any"
 ALL = "*"
 """In `changed`: no variable is known that is not set again."""
 _LAYERS = ("variables", "changed", "functions", "exported", "supposed", "unsettled", "files")
 Layers = tuple[Layer[Any], ...]
+Made = Callable[[Word], list[list[Piece]]]
 
 
 @dataclass(slots=True)
@@ -83,6 +84,7 @@ class Shell:
         left_out: How many commands were left out.
         may_exit: Whether the text names `exit`.
         revision: How often anything has changed.
+        line: Where it is.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Shell:
     _without: bool = False
     _file: str = ""
     called_at: str = ""
+    line: int = 0
 
     def read(self, text: str, file: str = "") -> Shell:
         """Goes through a text; `file`: the name of another one than the script.
@@ -247,6 +250,8 @@ class Shell:
 
     def value(self, name: str) -> str | Array | None:
         """See `planner.frameworks.reading.shell.values.Scope`."""
+        if name in ("$", "!", "-"):
+            return None
         if name == "?":
             return None if self.status is None else str(self.status)
         if name in ("@", "*", "#"):
@@ -271,6 +276,12 @@ class Shell:
 
     def assign(self, name: str, value: str | Array, line: int = 0) -> None:
         """See `planner.frameworks.reading.shell.values.Scope`."""
+        if f"-r {name}" in self.variables:
+            return None
+        conformed_value = conformed(self, name, value)
+        if conformed_value is None:
+            return self.forget(name, line)
+        value = conformed_value
         size = len(value) if isinstance(value, str) else value.letters
         if size > _LONGEST:
             where = f"line {line}: " if line else ""
@@ -394,50 +405,37 @@ class Shell:
         self.spend(0 if before.is_newest else before.letters)
         return before.added(items)
 
-    def _items(self, match: re.Match[str]) -> Sequence[str] | None:
-        """The arguments, or the elements of an array; None: they are not known."""
-        if match["name"] is not None and match["name"] not in self.variables:
-            return None
-        items = self.arguments if match["name"] is None else self.items(match["name"])
-        first = int(match["name"] is None)  # arguments count from 1
-        return items if match["cut"] is None else sliced(items, match["cut"], self, first)
-
     def fields(self, word: Word) -> list[str]:
         """The words that a word becomes: arrays are several, and so are values with blanks."""
-        match = _ITEMS.fullmatch(word[0].text) if len(word) == 1 and word[0].expands else None
-        items = None if match is None else self._items(match)
-        if match is not None and items is not None:
-            self.spend(sum(map(len, items)) + len(items))
-            joined = match["all"] or match["of"] or match["own"]
-            if word[0].quoted:
-                return [" ".join(items)] if joined == "*" else [*items]
-            return [*items] if match["name"] is None else apart(" ".join(items))
-        text = self.text(word)
-        loose = any(not one.quoted and one.expands and not is_known(one.text) for one in word)
-        return apart(text) if loose else [text]
+        found = fields(word, self)
+        self.spend(sum(map(len, found)) + len(found))
+        return found
 
     def text(self, word: Word) -> str:
         """A word with its variables filled in."""
         return "".join(map(self.filled, word))
 
-    def tested(self, word: Word, line: int) -> str:
-        """A word that is compared, where a script without arguments has none."""
-        found = self.text(word)
-        if self.arguments or self.exact or is_known(found):
-            return found
+    def as_tested(self, word: Word, line: int, make: Made) -> list[list[Piece]]:
+        """What a word that is compared becomes, where a script without arguments has none."""
+        self.line = line
+        asks = not (self.arguments or self.exact) and any(
+            one.expands and _ARGUMENT.search(one.text) for one in word
+        )
+        if not asks:
+            return make(word)
         self.exact = True
-        bare_text, self.exact = self.text(word), False
-        self.supposing |= bare_text != found
-        if bare_text != found and not self._without:
+        found, self.exact = make(word), False
+        self.supposing = True
+        if not self._without:
             self._without = True
             self.notes.append(f"{self.place(line)}: {_WITHOUT}; FILE::ARGUMENT gives them")
-        return bare_text
+        return found
 
     def filled(self, part: Part) -> str:
         """A piece of a word, or a document, with its variables filled in."""
         if not part.expands:
             return part.text
-        text = expanded(part.text, self)
+        text = joined(pieces((part,), self))
         if len(text) > _LONGEST:
             raise InputError(f"{self.name}: a word has more than {_LONGEST:,} letters")
         self.spend(len(text))

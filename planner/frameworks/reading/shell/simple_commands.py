@@ -14,7 +14,6 @@ from planner.frameworks.reading.shell.assignments import (
     makes_local,
     set_all,
     set_array,
-    sum_is,
 )
 from planner.frameworks.reading.shell.conditions import holds, is_test
 from planner.frameworks.reading.shell.maybe import after_some, apart, contain
@@ -57,6 +56,7 @@ def run_simple(shell: Shell, node: Simple) -> None:
     statement = node.statement
     piped, shell.piped = shell.piped, None
     shell.supposing = False
+    shell.line = statement.line
     if statement.array:
         set_array(shell, statement)
         return shell.says(0)
@@ -78,9 +78,7 @@ def run_simple(shell: Shell, node: Simple) -> None:
 
 
 def _test(shell: Shell, words: list[Word], line: int) -> None:
-    if bare(words[0]) == "((":
-        sum_is(shell, words[1][0].text, line)
-    found = holds(words, lambda word: shell.tested(word, line), shell)
+    found = holds(words, shell, line)
     shell.says(None if found is None else int(not found))
 
 
@@ -92,10 +90,8 @@ def _declare(shell: Shell, words: list[Word], node: Simple) -> None:
             shell.make_local(name)
     if not is_local and bare(words[0]) in ("declare", "typeset"):
         _global(shell, words, line)
-    declare(shell, words, line)
+    declare(shell, words, line, node.arrays)
     for statement in node.arrays:
-        if is_local:
-            shell.make_local(statement.array.rstrip("+="))
         set_array(shell, statement)
     flags = "".join(bare(word) for word in words[1:] if bare(word)[:1] == "-")
     if bare(words[0]) == "export" or "x" in flags:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
 from planner.base.numerals import is_digits
-from planner.frameworks.reading.shell.assignments import sum_is
+from planner.frameworks.reading.shell.expansion.arrays import is_named, without
 from planner.frameworks.reading.shell.maybe import contain
 from planner.frameworks.reading.shell.states import Array, Lost, Stop
 from planner.frameworks.reading.shell.steps.files import Command
 from planner.frameworks.reading.shell.steps.inputs import getopts, lines_read, read
-from planner.frameworks.reading.shell.values import is_known
+from planner.frameworks.reading.shell.values import index_in, is_known, sum_in
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
@@ -185,22 +185,34 @@ def _alias(shell: Shell, command: Command) -> None:
 def _unset(shell: Shell, command: Command) -> None:
     flags = "".join(one for one in command.words[1:] if one[:1] == "-")
     for name in _named(command):
-        if not name.isidentifier() and "f" not in flags:
+        if (match := _ELEMENT.fullmatch(name)) and "f" not in flags:
+            _without(shell, match[1], name[match.end(1) + 1 : -1])
+        elif not name.isidentifier() and "f" not in flags:
             forget_named(shell, name, command.line)
         elif "f" in flags or (shell.is_unset(name) and "v" not in flags):
             shell.functions.pop(name, None)
         elif any(name in frame for frame in shell.local[:-1]) or name in shell.unsettled:
             shell.forget(name, command.line)
         else:
-            shell.restore(name, None)
+            for mark in ("", "-i ", "-u ", "-l ", "-A "):
+                shell.restore(f"{mark}{name}", None)
             shell.supposed.pop(name, None)
         shell.revision += 1
     shell.says(0)
 
 
+def _without(shell: Shell, name: str, index: str) -> None:
+    if index in ("@", "*") and not is_named(shell, name):
+        shell.restore(name, None)
+    else:
+        without(shell, name, index_in(index, name, shell))
+
+
 def _let(shell: Shell, command: Command) -> None:
+    value: int | None = 0
     for text in command.words[1:]:
-        sum_is(shell, text, command.line)
+        value = sum_in(text, shell)
+    shell.says(None if value is None else int(not value))
 
 
 def _printf(shell: Shell, command: Command) -> None:

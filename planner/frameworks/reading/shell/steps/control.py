@@ -6,11 +6,12 @@ taken to succeed, in conditions they are not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from planner.frameworks.reading.shell.conditions import matches
+from planner.frameworks.reading.shell.conditions import fits
+from planner.frameworks.reading.shell.expansion.pieces import Piece, joined
 from planner.frameworks.reading.shell.loops import loop
 from planner.frameworks.reading.shell.maybe import after_some, apart, contain, doubt
 from planner.frameworks.reading.shell.simple_commands import run_simple
@@ -31,7 +32,8 @@ from planner.frameworks.reading.shell.steps.nodes import (
     Simple,
     Subshell,
 )
-from planner.frameworks.reading.shell.values import is_known
+from planner.frameworks.reading.shell.values import is_known, pieces
+from planner.frameworks.reading.shell.words import Word, bare
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
@@ -261,23 +263,39 @@ def _arms(shell: Shell, node: If, at: int) -> None:
 
 def _case(shell: Shell, node: Case) -> None:
     shell.supposing = False
-    word = shell.tested(node.word, node.line)
-    patterns = [[(shell.text(one), one[0].quoted) for one in arm] for arm, _, _ in node.arms]
-    texts = [text for arm in patterns for text, _ in arm]
+    word = joined(_tested(shell, node.word, node.line))
+    chosen = [_chooses(shell, word, arm, node.line) for arm, _, _ in node.arms]
     supposed = shell.supposing
     shell.says(0)
-    if not all(map(is_known, (word, *texts))):
-        return _any_arm(shell, node, closed="*" in texts)
+    if None in chosen[: chosen.index(True) if True in chosen else None] or not is_known(word):
+        closed = any(bare(one) == "*" for arm, _, _ in node.arms for one in arm)
+        return _any_arm(shell, node, closed=closed)
     if supposed:
         doubt(shell, [body for _, body, _ in node.arms])
     falls = False
-    for arm, (_, body, end) in zip(patterns, node.arms, strict=True):
-        if falls or any(matches(word, text, quoted) for text, quoted in arm):
+    for found, (_, body, end) in zip(chosen, node.arms, strict=True):
+        if found is None and not falls:
+            return _any_arm(shell, node, closed=False)
+        if falls or found:
             take(shell, body, supposed=supposed)
             falls = end == ";&"
             if end == ";;":
                 return None
     return None
+
+
+def _tested(shell: Shell, word: Word, line: int) -> list[Piece]:
+    return shell.as_tested(word, line, lambda one: [pieces(one, shell)])[0]
+
+
+def _chooses(shell: Shell, word: str, patterns: Sequence[Word], line: int) -> bool | None:
+    """Whether an arm of a `case` is chosen; None: that is not known."""
+    found: bool | None = False
+    for pattern in patterns:
+        one = fits(word, _tested(shell, pattern, line), shell)
+        if one or one is None:
+            return one
+    return found
 
 
 def _any_arm(shell: Shell, node: Case, *, closed: bool) -> None:
