@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from frozen_records import dataclass
 from planner.base.messages import one_line
+from planner.frameworks.reading.shell.expansion.pieces import OUT
 from planner.frameworks.reading.shell.states import Array, Layer, Lost, Stop
 
 if TYPE_CHECKING:
@@ -158,23 +159,39 @@ def doubt(shell: Shell, parts: Sequence[Body | Step]) -> None:
         shell.supposed.update(dict.fromkeys(found, ""))
 
 
+def silenced(shell: Shell, silent: bool) -> str | Array | None:
+    """Stops to keep what is printed; what was kept so far."""
+    return shell.variables.pop(OUT, None) if silent else None
+
+
+def heard(shell: Shell, before: str | Array | None) -> None:
+    """Goes on to keep what is printed."""
+    if before is not None:
+        shell.variables[OUT] = before
+
+
 def apart(
-    shell: Shell, line: int, part: Callable[[], object], *, alone: bool = False
+    shell: Shell, line: int, part: Callable[[], object], *, alone: bool = False, prints: bool = True
 ) -> None:
-    """Goes through what a shell of its own runs: of it files and the status stay.
+    """Goes through what a shell of its own runs: of it files, the status and what it prints stay.
 
     Args:
         shell: The state.
         line: Where it begins.
         part: Goes through it.
         alone: Whether it gets what is exported alone.
+        prints: Whether what it prints is printed here.
     """
     base = shell.layers()
     given = shell.arguments, shell.exact, shell.open_ended
     outer, shell.local = shell.local, [Layer(one) for one in shell.local]
     shell.variables.pop("-trap EXIT", None)
+    out = shell.variables.get(OUT)
     if alone:
         shell.alone()
+        heard(shell, out)
+    if not prints:
+        shell.variables.pop(OUT, None)
     inside, shell.inside = shell.inside, 0 if alone else shell.inside + 1
     try:
         contain(shell, line, part, lambda stop: True)
@@ -182,7 +199,10 @@ def apart(
         shell.inside = inside
         shell.local = outer
         shell.restore_arguments(given)
+        after = shell.variables.get(OUT)
         shell.back(base, files=False)
+        if prints and out is not None:
+            shell.restore(OUT, after, None if after is not None else shell.place(line))
 
 
 def contain(

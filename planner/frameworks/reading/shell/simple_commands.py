@@ -16,7 +16,8 @@ from planner.frameworks.reading.shell.assignments import (
     set_array,
 )
 from planner.frameworks.reading.shell.conditions import holds, is_test
-from planner.frameworks.reading.shell.maybe import after_some, apart, contain
+from planner.frameworks.reading.shell.expansion.printing import emit, own_prints
+from planner.frameworks.reading.shell.maybe import after_some, apart, contain, heard, silenced
 from planner.frameworks.reading.shell.slurm import slurm_variables
 from planner.frameworks.reading.shell.states import Array, Layer, Lost, Stop
 from planner.frameworks.reading.shell.steps.builtins import DECLARING, OPTIONS, OWN
@@ -165,12 +166,15 @@ def started(shell: Shell, command: Command) -> None:
     command = replace(command, words=_with_arguments(shell, words))
     if first in shell.functions and not command.outside:
         for_files(shell, command)
+        outer = silenced(shell, command.files.goes_away)
         if not call(shell, first, words[1:], command.line, ends=command.ends):
             shell.note(command.line, f"`{first}`, which is too deep within other functions,")
             shell.forget_all(command.line)
+        heard(shell, outer)
     elif (own := OWN.get(first)) and not command.outside:
         write(shell, command)
         own(shell, command)
+        own_prints(shell, command)
     elif command.document and _is_shell(command.words):
         _take_options(shell, command.words)
         part = partial(shell.read_within, command.given or "", "a document")
@@ -190,6 +194,7 @@ def _other(shell: Shell, command: Command) -> None:
     """A command from outside, or one that prints."""
     words = command.words
     write(shell, command)
+    emit(shell, command)
     if words[0] == "echo" and command.files.is_message:
         return shell.says(0)
     shell.keep_command(words, command.line)

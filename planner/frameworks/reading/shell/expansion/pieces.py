@@ -9,6 +9,8 @@ from frozen_records import dataclass
 from planner.frameworks.reading.shell.expansion.patterns import NotFollowed, Pattern, Sign
 from planner.frameworks.reading.shell.states import Array
 
+OUT = "-out"
+"""Among variables: what was printed so far, where that is asked."""
 SET_BY_SHELL = frozenset(
     "BASH BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_CMDS BASH_COMMAND"
     " BASH_EXECUTION_STRING BASH_LINENO BASH_LOADABLES_PATH BASH_REMATCH BASH_SOURCE"

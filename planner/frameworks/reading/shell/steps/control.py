@@ -158,7 +158,8 @@ def _pipeline(shell: Shell, node: Pipeline) -> None:
             elif at + 1 == len(node.parts) and shared:
                 after_some(shell, part.line, _TESTED, [(part,)])
             else:
-                apart(shell, part.line, partial(step, shell, part))
+                last = at + 1 == len(node.parts)
+                apart(shell, part.line, partial(step, shell, part), prints=last)
             if not isinstance(part, Simple | Pipeline):
                 shell.piped = None
             found.append((shell.status, shell.taken))

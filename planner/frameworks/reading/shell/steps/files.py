@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
 from planner.frameworks.reading.shell.blocks import REDIRECTION
+from planner.frameworks.reading.shell.expansion.printing import printed
+from planner.frameworks.reading.shell.maybe import heard, silenced
 from planner.frameworks.reading.shell.states import Lost
 from planner.frameworks.reading.shell.values import is_known
 from planner.frameworks.reading.shell.words import Part, Statement, Word
@@ -54,6 +56,11 @@ class Redirections:
     text: str | None
     source: str | None
     is_message: bool
+
+    @property
+    def goes_away(self) -> bool:
+        """Whether what the command prints goes elsewhere."""
+        return self.is_message or any(number in _STANDARD for number, _, _ in self.outputs)
 
     @classmethod
     def of(cls, shell: Shell, words: Sequence[Word]) -> Redirections:
@@ -131,20 +138,14 @@ def input_of(
 
 
 def _printed(shell: Shell, command: Command) -> str | None:
-    """What a command prints; None: that is not known."""
+    """What a command prints, without the end of the last line; None: that is not known."""
     words = command.words
-    first = words[0] if words else ":"
-    if first in (":", "true"):
+    if not words or words[0] in (":", "true"):
         return ""
-    if first == "tee" or words == ["cat"]:
-        return command.given
-    if first == "cat":
-        held = [shell.file(one) for one in words[1:]]
-        return "\n".join(str(one) for one in held) if None not in held else None
-    if first == "echo" and not any(re.fullmatch("-[neE]*n[neE]*", one) for one in words[1:2]):
-        text = " ".join(one for one in words[1:] if one not in ("-e", "-E"))
-        return None if words[1:2] == ["-e"] and "\\" in text else text
-    return None
+    text = command.given if words[0] == "tee" else printed(shell, words, command.given)
+    if words[0] == "tee" or not text:
+        return text
+    return text[:-1] if text.endswith("\n") else None
 
 
 def write(shell: Shell, command: Command) -> None:
@@ -214,6 +215,8 @@ def redirect_block(shell: Shell, statement: Statement, part: Callable[[], object
     """Goes through a block whose commands print to files: it is not known what these hold."""
     files = Redirections.of(shell, statement.words)
     shell.piped = None
+    outer = silenced(shell, files.goes_away)
     part()
+    heard(shell, outer)
     for _, name, adds in files.outputs:
         _store(shell, name, None, statement.line, adds=adds)
