@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from planner.frameworks.reading.shell.expansion.arithmetic import computed
 from planner.frameworks.reading.shell.expansion.arrays import is_named, items_of, keyed, keys, put
-from planner.frameworks.reading.shell.expansion.fields import at_home, fields
+from planner.frameworks.reading.shell.expansion.fields import fields
+from planner.frameworks.reading.shell.expansion.homes import at_home
 from planner.frameworks.reading.shell.states import Array
 from planner.frameworks.reading.shell.values import index_in, is_known
 from planner.frameworks.reading.shell.words import Part, Statement, Word, bare

@@ -83,7 +83,8 @@ def _counted(shell: Shell, node: Loop, parts: list[str]) -> None:
         return _left_out(shell, node)
     first, test, step = parts
     shell.line = node.line
-    sum_in(first, shell)
+    if sum_in(first, shell) is None:
+        return _left_out(shell, node)
 
     def asked() -> bool | None:
         value = sum_in(test, shell) if test.strip() else 1

@@ -33,7 +33,7 @@ def output_of(shell: Shell, command: str, depth: int) -> str | None:
     """
     if shell.outputs >= DEEPEST_NESTING:
         raise too_deep(shell.name, "$(")
-    if depth > _DEEPEST or len(command) > _LONGEST:
+    if max(depth, shell.outputs) > _DEEPEST or len(command) > _LONGEST:
         return None
     if command.startswith("<"):
         text = shell.file(shell.text(Lexer(command[1:].strip(), shell.name, whole=True).word()))
@@ -55,6 +55,8 @@ def _printed(shell: Shell, body: Body) -> str | None:
         if name in inner.files:
             shell.put_file(name, inner.files[name])
     text = inner.variables.get(OUT)
+    if not text and inner.status:
+        return None  # it failed
     if not isinstance(text, str) or (_is_echo(body) and not is_known(text)):
         return None  # how many words `echo` prints depends on where they go
     return text.rstrip("\n")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from planner.frameworks.reading.shell.expansion.arithmetic import computed, targets
 from planner.frameworks.reading.shell.expansion.arrays import get, is_named, keys
 from planner.frameworks.reading.shell.expansion.brackets import past_brackets
+from planner.frameworks.reading.shell.expansion.homes import at_home
 from planner.frameworks.reading.shell.expansion.operators import CUT, cased, cut, part, replaced
 from planner.frameworks.reading.shell.expansion.patterns import NotFollowed, Pattern
 from planner.frameworks.reading.shell.expansion.pieces import (
@@ -21,6 +22,7 @@ from planner.frameworks.reading.shell.expansion.pieces import (
     is_unset,
     joined,
     pattern_in,
+    separators,
     several,
     shown,
 )
@@ -95,6 +97,9 @@ def _piece(
         end = close + 1
         if close > at and depth <= _DEEPEST:
             found = _bracketed(text[at:end], scope, depth, quoted)
+        elif text[at + 1] == "{" or text[at + 2 : at + 3] == "(":
+            for one in targets(text[at:end]):
+                scope.forget(one, scope.line)
     elif name := _NAME.match(text, at + 1):
         end = name.end()
         found = _listed(scope, name[0], "", quoted)
@@ -199,7 +204,7 @@ class Braced:
     def _defaulted(self, sign: str, after: str, whole: bool) -> list[Piece] | None:
         """A value, or what is said to stand in its place."""
         scope, name = self.scope, self.name
-        unset = is_unset(scope, name)
+        unset = is_unset(scope, name) or self._is_ungiven()
         own = None if unset else _listed(scope, name, self.at, self.quoted) if whole else shown(
             self._text(), self.quoted
         )
@@ -221,8 +226,15 @@ class Braced:
             return self._sets(found)
         return found
 
+    def _is_ungiven(self) -> bool:
+        """Whether it is an argument beyond those that there are."""
+        given = self.scope.value("@")
+        known = isinstance(given, Array) and self.scope.value(self.name) == ""
+        return known and self.name.isdigit() and int(self.name[:6]) > len(given or ())
+
     def _sets(self, found: list[Piece]) -> list[Piece] | None:
         if self.at or not self.name.isidentifier():
+            self.scope.forget(self.name, self.scope.line)
             return None
         self.scope.assign(self.name, joined(found), self.scope.line)
         return _listed(self.scope, self.name, "", self.quoted)
@@ -230,9 +242,11 @@ class Braced:
     def _other(self, after: str) -> list[Piece]:
         """The text of a default, in quotes or not."""
         if self.depth >= _DEEPEST:
-            return [Piece(after, self.quoted, known=False)]
+            return [Piece(f"${{{after}}}", self.quoted, known=False)]
         parts = parts_of(after, self.scope.name, within=self.quoted)
-        found = pieces(parts, self.scope, self.depth + 1)
+        found = pieces(parts if self.quoted else at_home(parts), self.scope, self.depth + 1)
+        if any(one.ends and not one.quoted for one in found) and separators(self.scope) != " \t\n":
+            return [Piece(f"${{{after}}}", self.quoted, known=False)]
         return [Piece(one.text, one.quoted, one.known, not one.quoted, one.ends) for one in found]
 
     def _all(self, rest: re.Match[str] | None) -> list[Piece] | None:
@@ -336,6 +350,8 @@ def sliced(
     """
     first, sign, second = after.partition(":")
     if "?" in after or (sign and ":" in second):
+        for name in targets(after):
+            scope.forget(name, scope.line)
         return None
     start, count = sum_in(first, scope, depth), sum_in(second, scope, depth)
     if start is None or count is None:

@@ -26,7 +26,7 @@ _IS = re.compile(r"\+?=")
 _MAY_ASSIGN = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=|-|export$|local$|declare$|readonly$|typeset$")
 _MOST_BEFORE = 64
 _FROM_COMMANDS = ("<(", ">(")
-_QUOTE = re.compile(r"(\$\((?:[^()]|\([^()]*\))*\)|\\[$`\\])|\\(?=[\"}])|\"")
+_QUOTE = re.compile(r"(\$\((?:[^()]|\([^()]*\))*\)|\\[$`\\])|\\([\"}])|\"")
 _OUTPUT = re.compile(
     r"""(?:`[^`]*`|\$\((?:'[^']*'|"[^"]*"|\((?:[^()]|\([^()]*\))*\)|[^()'"])*\)|\S)+"""
 )
@@ -381,7 +381,7 @@ def parts_of(text: str, name: str, *, within: bool = False) -> Word:
     """
     if not within:
         return Lexer(text, name, whole=True).word() if text else ()
-    return (Part(_QUOTE.sub(lambda match: match[1] or "", text), True, True),)
+    return (Part(_QUOTE.sub(lambda match: match[1] or match[2] or "", text), True, True),)
 
 
 def _may_assign(word: Word) -> bool:

@@ -101,7 +101,8 @@ class Sum:
 
     def __init__(self, text: str, scope: Scope, depth: int) -> None:
         self.text, self.scope, self.depth = text, scope, depth
-        self.at = 0
+        self.at = self.start = 0
+        self.fresh = -1  # where a variable may stand that is assigned
         self.kind = self.token = ""
         self.doubt = False
         self.skips = 0
@@ -110,6 +111,7 @@ class Sum:
     def next(self) -> None:
         """Goes to the next token."""
         self.at = _BLANKS.match(self.text, self.at).end()  # type: ignore[union-attr]
+        self.start = self.at
         if self.at >= len(self.text):
             self.kind = self.token = ""
             return
@@ -154,6 +156,11 @@ class Sum:
         return value
 
     def chosen(self) -> int:
+        """An assignment, or what binds stronger."""
+        self.fresh = self.start
+        return self.condition()
+
+    def condition(self) -> int:
         """`? :` and what binds stronger."""
         value = self.either()
         if not self.takes("?"):
@@ -163,7 +170,8 @@ class Sum:
         left = self.skipping(not value, self.comma)
         if not self.takes(":"):
             raise Fault
-        right = self.skipping(bool(value), self.chosen)
+        self.fresh = -1
+        right = self.skipping(bool(value), self.condition)
         return left if value else right
 
     def skipping(self, skips: bool, part: Callable[[], int]) -> int:
@@ -255,12 +263,13 @@ class Sum:
             if not self.takes(")"):
                 raise Fault
             return value
+        fresh = self.start == self.fresh
         name, index = self.variable()
         if sign := self.takes(*_STEPS):
             value = self.read(name, index)
             self.write(name, index, wrapped(value + (1 if sign == "++" else -1)))
             return value
-        if self.kind == "sign" and self.token in _ASSIGNS:
+        if fresh and self.kind == "sign" and self.token in _ASSIGNS:
             return self.assigned(name, index)
         return self.read(name, index)
 

@@ -10,6 +10,7 @@ from planner.frameworks.reading.shell.words import Part, Word
 
 MOST = 1024  # words that one becomes
 _RANGE = re.compile(r"(-?[0-9]{1,9}|[a-zA-Z])\.\.(-?[0-9]{1,9}|[a-zA-Z])(?:\.\.(-?[0-9]{1,9}))?")
+_INNER = re.compile(r"[^$]\{")
 Signs = tuple[Part, ...]
 """A word of which every letter that may be of a brace is a part of its own."""
 
@@ -46,7 +47,10 @@ def _signs(word: Word) -> Signs:
                 end = (past_brackets(part.text, end, "") or len(part.text)) + 1
             elif part.text[at] == "`":
                 end = (part.text.find("`", end) + 1) or len(part.text)
-            found.append(Part(part.text[at:end], False, part.expands))
+            piece = part.text[at:end]
+            if piece[:2] == "${" and _INNER.search(piece):
+                raise TooMany
+            found.append(Part(piece, False, part.expands))
             at = end
         if part.quoted:
             found.append(part)

@@ -40,7 +40,11 @@ def past_brackets(text: str, at: int, name: str) -> int | None:
             end = re.compile(rf"(?m)^[ \t]*{match[3]}$").search(text, match.end())
             place = end.end() if end else len(text)
             continue
-        depth += (text[place] == opening) - (text[place] == closing)
+        if opening == "{" and text.startswith("$(", place):
+            place = (past_brackets(text, place + 1, name) or place) + 1
+            continue
+        opens = text[place] == opening and (opening != "{" or text[place - 1 : place] in ("$", ""))
+        depth += (opens or place == at) - (text[place] == closing)
         if depth == 0:
             return place
         if depth > DEEPEST_NESTING:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from planner.frameworks.reading.shell.expansion.arithmetic import targets
 from planner.frameworks.reading.shell.expansion.braces import TooMany, braced
+from planner.frameworks.reading.shell.expansion.homes import at_home
 from planner.frameworks.reading.shell.expansion.pieces import (
     Piece,
     Scope,
@@ -14,12 +16,10 @@ from planner.frameworks.reading.shell.expansion.pieces import (
     separators,
 )
 from planner.frameworks.reading.shell.values import pieces
-from planner.frameworks.reading.shell.words import Part, Word, apart
+from planner.frameworks.reading.shell.words import Word, apart
 
 _BLANKS = " \t\n"
 _NAMES = re.compile(r"[*?]|\[[^\]]+\]")
-_HOME = re.compile(r"~(?=/|$)")
-_USERS = re.compile(r"~[\w+-]")
 
 
 def words_of(word: Word, scope: Scope) -> list[list[Piece]]:
@@ -27,30 +27,16 @@ def words_of(word: Word, scope: Scope) -> list[list[Piece]]:
     try:
         several = braced(word)
     except TooMany:
-        return [[_unknown("".join(part.text for part in word))]]
+        raw = "".join(part.text for part in word)
+        for name in targets(raw):
+            scope.forget(name, scope.line)
+        return [[_unknown(raw)]]
     return [one for each in several for one in _words(at_home(each), scope)]
 
 
 def fields(word: Word, scope: Scope) -> list[str]:
     """The words that a word becomes; one that names files is not known."""
     return [joined(one) for one in words_of(word, scope)]
-
-
-def at_home(word: Word, *, assigned: bool = False) -> Word:
-    """A word with `$HOME` for the `~` that begins it, or a folder of a list that is assigned."""
-    first = word[0] if word else None
-    if first is None or first.quoted or "~" not in first.text:
-        return word
-    text = first.text
-    if assigned:
-        text = re.sub(r":~(?=/|:|$)", ":$HOME", text)
-    if _HOME.match(text) and (len(word) == 1 or len(text) > 1 or not word[1].quoted):
-        text = f"$HOME{text[1:]}"
-    elif assigned and text.startswith("~:"):
-        text = f"$HOME{text[1:]}"
-    elif _USERS.match(text):
-        text = f"$(echo {text})"
-    return (Part(text, False, True), *word[1:])
 
 
 def _unknown(raw: str) -> Piece:

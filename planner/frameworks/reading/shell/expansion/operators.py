@@ -24,12 +24,14 @@ def cut(text: str, pattern: Pattern, sign: str) -> str | None:
 
 
 def replaced(text: str, pattern: Pattern, new: str, where: str) -> str | None:
-    """With other text for the first, for every (`/`), or for an outer (`#`, `%`) piece.
+    """With other text for the first (`/`), every (`//`), or an outer (`#`, `%`) piece.
 
     None: the value is too long for that.
     """
     if len(text) > (_LONGEST if pattern.is_plain else _LONGEST_LOOSE):
         return None
+    if not text:
+        return None if pattern.matches("") else text
     if not pattern.steps and where not in ("#", "%"):
         return text
     if where == "%":
@@ -39,10 +41,10 @@ def replaced(text: str, pattern: Pattern, new: str, where: str) -> str | None:
     at = 0
     while at <= len(text):
         ends = pattern.ends(text, at)
-        if ends and (ends[-1] > at or where == "#" or not text):
+        if ends and (ends[-1] > at or where == "#"):
             found.append(new)
             at = ends[-1]
-            if where != "/" or at >= len(text):
+            if where != "//" or at >= len(text):
                 break
         elif where == "#" or at == len(text):
             break

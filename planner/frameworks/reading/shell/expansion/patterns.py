@@ -107,7 +107,7 @@ class Pattern:
                 break
             if active and sign in _MARKS and self.extended and self._active("(", 1):
                 found.append(self._either(sign, depth))
-            elif active and sign == "[" and (one := self._bracket()):
+            elif active and sign == "[" and (one := self._bracket(depth)):
                 found.append(one)
             else:
                 self.at += 1
@@ -128,10 +128,12 @@ class Pattern:
             arms.append(self._steps(depth + 1))
         if not self._active(")"):
             raise NotFollowed
+        if not all(arms):
+            raise NotFollowed  # bash differs behind `*`
         self.at += 1
         return Either(mark, tuple(arms))
 
-    def _bracket(self) -> One | None:
+    def _bracket(self, depth: int) -> One | None:
         """`[...]`; None: it is not closed, and a plain sign."""
         start = self.at
         self.at += 1
@@ -143,6 +145,8 @@ class Pattern:
             first = False
             fits.append(self._member())
         if self.at >= len(self.signs):
+            if depth:
+                raise NotFollowed
             self.at = start
             return None
         self.at += 1

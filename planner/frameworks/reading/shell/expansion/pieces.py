@@ -130,7 +130,9 @@ def several(
     """Elements as words, or in quotes as one (`*`)."""
     if join and quoted:
         sign = separators(scope)
-        return None if sign is None else _shown(sign[:1].join(items), quoted)
+        return None if sign is None else shown(sign[:1].join(items), quoted)
+    if not quoted and "" in items and separators(scope) != " \t\n":
+        return None  # which of those that are empty stay
     last = len(items) - 1
     return [
         Piece(one, quoted, is_known(one), value=True, ends=at < last)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
 from planner.base.numerals import is_digits
+from planner.frameworks.reading.shell.expansion.arithmetic import computed
 from planner.frameworks.reading.shell.expansion.arrays import is_named, without
 from planner.frameworks.reading.shell.maybe import contain
 from planner.frameworks.reading.shell.states import Array, Lost, Stop
 from planner.frameworks.reading.shell.steps.files import Command
 from planner.frameworks.reading.shell.steps.inputs import getopts, lines_read, read
-from planner.frameworks.reading.shell.values import index_in, is_known, sum_in
+from planner.frameworks.reading.shell.values import index_in, is_known
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
@@ -211,7 +212,7 @@ def _without(shell: Shell, name: str, index: str) -> None:
 def _let(shell: Shell, command: Command) -> None:
     value: int | None = 0
     for text in command.words[1:]:
-        value = sum_in(text, shell)
+        value = computed(text.replace('"', ""), shell)
     shell.says(None if value is None else int(not value))
 
 
