@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DECLARES = ("export", "local", "declare", "readonly", "typeset")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[.*\])?(\+?)=", re.DOTALL)
+_MARKED = "-marked"
 _MARKS = ("-i", "-u", "-l")
 Before = tuple[str | Array | None, str | None]
 """The value of a variable, and where it ceased to be known."""
@@ -136,7 +137,7 @@ def _mark(shell: Shell, name: str, flags: str, removed: str) -> None:
         if one[1] in flags:
             if shell.local and name in shell.local[-1] and mark not in shell.local[-1]:
                 shell.make_local(mark)
-            shell.variables[mark] = "1"
+            shell.variables[mark] = shell.variables[_MARKED] = "1"
         elif one[1] in removed:
             shell.variables.pop(mark, None)
     if "A" in flags and shell.is_unset(name):
@@ -200,6 +201,8 @@ def _set(shell: Shell, word: Word, match: re.Match[str], line: int) -> None:
 
 def conformed(shell: Shell, name: str, value: str | Array) -> str | Array | None:
     """A value as `declare -i`, `-u` and `-l` make it; None: it is not known."""
+    if _MARKED not in shell.variables and _MARKED not in shell.changed:
+        return value
     marks = [one for one in _MARKS if shell.value(f"{one} {name}") is not None]
     if any(f"{one} {name}" in shell.changed for one in _MARKS):
         return None

@@ -38,6 +38,7 @@ _BRACED = re.compile(
 )
 _REST = re.compile(r"(?P<sign>:?[-=?+]|##?|%%?|//?|\^\^?|,,?|@|:)(?P<text>.*)", re.DOTALL)
 _WHOLE = ("[@]", "[*]")
+_SHORT = 18  # digits of a number in 64 bits
 _DEEPEST = 8  # values within values
 def expanded(text: str, scope: Scope, depth: int = 0) -> str:
     """A text with what is known filled in."""
@@ -61,6 +62,8 @@ def sum_in(text: str, scope: Scope, depth: int = 0) -> int | None:
         for name in targets(text):
             scope.forget(name, scope.line)
         return None
+    if text.isdecimal() and text[0] != "0" and len(text) < _SHORT:
+        return int(text)
     plain = expanded(text, scope, depth + 1).replace('"', "")
     return computed(plain, scope, depth)
 
@@ -255,6 +258,8 @@ class Braced:
         value = self.scope.value(self.name)
         if rest is None or found is None or value is None:
             return found
+        if not self.quoted and separators(self.scope) != " \t\n":
+            return None  # bash may put them together
         items: Sequence[str] = [value] if isinstance(value, str) else value
         if rest["sign"] == ":":
             least = int(self.name in ("@", "*"))
@@ -299,6 +304,7 @@ class Braced:
         if sign[0] == "/":
             own = unquoted(new, self.scope, self.depth)
             unclear = own is None or "&" in own or "\\" in new
+            unclear |= pattern.is_odd
             return None if unclear or own is None else replaced(text, pattern, own, where)
         if sign[0] in "^,":
             return cased(text, pattern if after else None, sign)

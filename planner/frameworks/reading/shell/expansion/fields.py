@@ -19,6 +19,7 @@ from planner.frameworks.reading.shell.values import pieces
 from planner.frameworks.reading.shell.words import Word, apart
 
 _BLANKS = " \t\n"
+_SETTING = re.compile(r"^(?:-*[A-Za-z_][\w.+-]*=.*|\[[^*?]*$)", re.DOTALL)
 _NAMES = re.compile(r"[*?]|\[[^\]]+\]")
 
 
@@ -114,13 +115,13 @@ def _at_signs(piece: Piece, signs: str) -> Iterator[Piece | None]:
 def _without_names(found: list[Piece]) -> list[Piece]:
     """A word, unless it stands for the names of files, which are not known.
 
-    A list in brackets behind `=` stays: no file is taken to be called so.
+    No file is taken to have a name that begins as an option or a setting does, `--data=*`, or a
+    list in brackets.
     """
     if not any(not one.quoted and _NAMES.search(one.text) for one in found):
         return found
     plain = "".join("\0" if one.quoted or not one.known else one.text for one in found)
-    lists = re.sub(r"(^|=)\[[^*?]*\]*", "", plain)
-    if not _NAMES.search(lists):
+    if not _NAMES.search(_SETTING.sub("", plain)):
         return found
     return [_unknown(_written(found))]
 

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable
 
 _COMMENTS = re.compile(r"\^?(?:\\s\*)?#(?:\.\*)?")
-_PRINT = re.compile(r"\{\s*print\s+\$([0-9]{1,3}|NF)\s*;?\s*\}")
 _SETS = {"[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "[:lower:]": "abcdefghijklmnopqrstuvwxyz",
          "[:digit:]": "0123456789", "[:space:]": "\t\n\v\f\r ", "[:blank:]": "\t "}  # fmt: skip
 
@@ -115,21 +114,7 @@ def _wc(words: list[str], text: str) -> str | None:
     return f"{counts[words[0]]}\n" if known else None
 
 
-def _awk(words: list[str], text: str) -> str | None:
-    """`awk '{print $2}'`, `awk -F: '{print $2}'`."""
-    match = re.fullmatch(r"(?:-F\0?([^\0\\\s.*+?|()\[\]^$])\0)?([^\0]*)", "\0".join(words))
-    asked = _PRINT.fullmatch(match[2].strip()) if match else None
-    if match is None or asked is None:
-        return None
-    found = []
-    for line in lines_of(text):
-        parts = line.split(match[1]) if match[1] else line.split()
-        at = len(parts) if asked[1] == "NF" else int(asked[1])
-        found.append(line if at == 0 else parts[at - 1] if at <= len(parts) else "")
-    return _together(found)
-
-
 FILTERS: dict[str, Callable[[list[str], str], str | None]] = {
     "xargs": _xargs, "grep": _grep, "tr": _tr, "cut": _cut, "head": _head, "tail": _tail,
-    "wc": _wc, "awk": _awk,
+    "wc": _wc,
 }  # fmt: skip

@@ -93,6 +93,13 @@ class Pattern:
         """Whether it has one length."""
         return all(isinstance(one, One) for one in self.steps)
 
+    @property
+    def is_odd(self) -> bool:
+        """Whether bash, as it replaces pieces, takes it otherwise than elsewhere."""
+        text = "".join(one if active else "\0" for one, active in self.signs)
+        quoted = any(one in "*?[]\\" and not active for one, active in self.signs)
+        return (quoted and not self.is_plain) or bool(re.search(r"\[[!^]?\]|\\[*?\[\]\\]", text))
+
     def _active(self, sign: str, ahead: int = 0) -> bool:
         at = self.at + ahead
         return at < len(self.signs) and self.signs[at] == (sign, True)
