@@ -77,6 +77,7 @@ class Shell:
         status: Of the last command; None: that is not known.
         taken: Whether one that is not known is taken for success.
         guarded: How deep in conditions, where no failure ends the script.
+        asking: Whether that is a condition itself, in which nothing is taken for success.
         loops, within: How deep in loops, and in functions and files that `return` ends.
         inside: How deep in parts that `exit` ends without the script.
         pending: States of parts that may have ended more than themselves.
@@ -115,6 +116,7 @@ class Shell:
     status: int | None = 0
     taken: bool = False
     guarded: int = 0
+    asking: bool = False
     loops: int = 0
     within: int = 0
     inside: int = 0

@@ -275,11 +275,11 @@ def _call(
         return shell.says(None, taken=True)
     if isinstance(function, Lost):
         return shell.forget_all(line)
-    outer = shell.called_at, shell.guarded, shell.loops
+    outer = shell.called_at, shell.guarded, shell.loops, shell.asking
     before = shell.arguments, shell.exact, shell.open_ended
     shell.called_at = shell.called_at or (shell.place(line) if line else "")
     shell.restore_arguments(given)
-    shell.loops = 0
+    shell.loops, shell.asking = 0, False
     shell.local.append(Layer())
     shell.depth, shell.within = shell.depth + 1, shell.within + 1
 
@@ -294,7 +294,7 @@ def _call(
         for local, (value, place) in shell.local.pop().items():
             shell.restore(local, value, place)
         shell.restore_arguments(before)
-        shell.called_at, shell.guarded, shell.loops = outer
+        shell.called_at, shell.guarded, shell.loops, shell.asking = outer
     return None
 
 
