@@ -172,9 +172,7 @@ def doubt(shell: Shell, parts: Sequence[Body | Step]) -> None:
         shell.supposed.update(dict.fromkeys(found, ""))
 
 
-def apart(
-    shell: Shell, line: int, part: Callable[[], object], *, alone: bool = False
-) -> None:
+def apart(shell: Shell, line: int, part: Callable[[], object], *, alone: bool = False) -> None:
     """Goes through what a shell of its own runs: of it files and the status stay.
 
     Args:

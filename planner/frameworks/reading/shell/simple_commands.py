@@ -268,7 +268,11 @@ def call(
 
 
 def _call(
-    shell: Shell, *, function: Function | Lost | None, given: tuple[list[str], bool, bool], line: int
+    shell: Shell,
+    *,
+    function: Function | Lost | None,
+    given: tuple[list[str], bool, bool],
+    line: int,
 ) -> None:
     """Goes through one of the functions that a name may stand for; None: it is none."""
     if function is None:

@@ -166,7 +166,7 @@ def _pipeline(shell: Shell, node: Pipeline) -> None:
     """Each part has a shell of its own, which the last one shares with `lastpipe`."""
     several = len(node.parts) > 1
     found: list[tuple[int | None, bool]] = []
-    shell.guarded += node.negated or several
+    shell.guarded += node.negated
     try:
         for at, part in enumerate(node.parts):
             shell.piped = shell.piped if at else None
@@ -181,7 +181,7 @@ def _pipeline(shell: Shell, node: Pipeline) -> None:
                 shell.piped = None
             found.append((shell.status, shell.taken))
     finally:
-        shell.guarded -= node.negated or several
+        shell.guarded -= node.negated
     shell.piped = None
     shell.status, shell.taken = _of_pipeline(shell, found)
     if node.negated:
