@@ -191,11 +191,21 @@ def apart(shell: Shell, line: int, part: Callable[[], object], *, alone: bool = 
     inside, shell.inside = shell.inside, 0 if alone else shell.inside + 1
     try:
         contain(shell, line, part, lambda stop: True)
+        at_end(shell)
     finally:
         shell.inside, shell.loops = inside, loops
         shell.local = outer
         shell.restore_arguments(given)
         shell.back(base, files=False)
+
+
+def at_end(shell: Shell) -> None:
+    """Goes through the command of `trap ... EXIT`."""
+    text = shell.variables.pop("-trap EXIT", "")
+    if isinstance(text, str) and text:
+        status, taken = shell.status, shell.taken
+        contain(shell, 0, lambda: shell.read_within(text, ""), lambda stop: True)
+        shell.says(status, taken=taken)
 
 
 def contain(

@@ -18,11 +18,12 @@ from planner.base.errors import InputError
 from planner.base.numerals import is_digits
 from planner.frameworks.reading.settings import no_file
 from planner.frameworks.reading.shell.blocks import blocks
+from planner.frameworks.reading.shell.maybe import at_end
 from planner.frameworks.reading.shell.outputs import output_of
 from planner.frameworks.reading.shell.simple_commands import DEEPEST, begins, call
 from planner.frameworks.reading.shell.slurm import slurm_options, slurm_variables
 from planner.frameworks.reading.shell.states import Array, Layer, Stop
-from planner.frameworks.reading.shell.steps.control import asked, ends, go
+from planner.frameworks.reading.shell.steps.control import asked, go
 from planner.frameworks.reading.shell.steps.nodes import Body
 from planner.frameworks.reading.shell.steps.state import ALL, LAYERS, State
 from planner.frameworks.reading.shell.values import expanded, is_known, sliced
@@ -65,7 +66,7 @@ class Shell(State):
             self._reads -= 1
             self._file = outer
         if not self.depth:
-            ends(self)
+            at_end(self)
         return self
 
     def read_within(self, text: str, file: str) -> bool:
@@ -102,8 +103,9 @@ class Shell(State):
             self, commands=[], places=[], folders=[], notes=[], missing=[], comments=[],
             options=[], history=[], pending=[], left_out=0, _without=False,
             local=[Layer(one) for one in self.local],
-            **{name: Layer(getattr(self, name)) for name in LAYERS},
         )  # fmt: skip
+        for name in LAYERS:
+            setattr(fork, name, Layer(getattr(self, name)))
         for name in unknown:
             fork.variables.pop(name, None)
             fork.changed[name] = ""
@@ -222,7 +224,8 @@ class Shell(State):
 
     def _items(self, match: re.Match[str]) -> Sequence[str] | None:
         """The arguments, or the elements of an array; None: they are not known."""
-        if match["name"] is not None and match["name"] not in self.variables:
+        lost = self.open_ended if match["name"] is None else match["name"] not in self.variables
+        if lost:
             return None
         items = self.arguments if match["name"] is None else self.items(match["name"])
         first = int(match["name"] is None)  # arguments count from 1

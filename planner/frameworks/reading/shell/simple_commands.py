@@ -71,7 +71,8 @@ def run_simple(shell: Shell, node: Simple) -> None:
     outside = first in ("exec", *_OUTSIDE) and first not in shell.functions
     while words and outside and bare(words[0]) in ("exec", *_OUTSIDE):
         words.pop(0)
-    _command(shell, words, statement, Command([], node.line, files, piped, outside=outside))
+    alone = [] if words else [first]
+    _command(shell, words, statement, Command(alone, node.line, files, piped, outside=outside))
     if first == "exec" and outside and words:
         raise Stop("exit")
     return None

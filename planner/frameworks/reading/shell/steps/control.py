@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from planner.frameworks.reading.shell.conditions import matches
 from planner.frameworks.reading.shell.loops import loop
-from planner.frameworks.reading.shell.maybe import after_some, apart, contain, doubt, joined, unless
+from planner.frameworks.reading.shell.maybe import after_some, apart, doubt, joined, unless
 from planner.frameworks.reading.shell.simple_commands import run_simple
 from planner.frameworks.reading.shell.states import Stop
 from planner.frameworks.reading.shell.steps.files import redirect_block
@@ -93,14 +93,6 @@ def fails(shell: Shell) -> None:
     """Ends the script where `set -e` holds and a command is known to fail."""
     if shell.status and not shell.guarded and "-e" in shell.variables:
         raise Stop("exit")
-
-
-def ends(shell: Shell) -> None:
-    """What happens at the end of the script: the command of `trap ... EXIT`."""
-    text = shell.variables.get("-trap EXIT", "")
-    if isinstance(text, str) and text:
-        del shell.variables["-trap EXIT"]
-        contain(shell, 0, partial(shell.read_within, text, ""), lambda stop: True)
 
 
 def _chain(shell: Shell, node: Chain) -> None:
