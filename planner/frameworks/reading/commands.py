@@ -12,7 +12,6 @@ from planner.base.errors import InputError
 from planner.frameworks.reading.launchers import MODULES, chips_started, nodes_started
 from planner.frameworks.reading.settings import Asked, Beside, no_file
 from planner.frameworks.reading.shell.blocks import blocks
-
 from planner.frameworks.reading.shell.run import Shell
 from planner.frameworks.reading.shell.states import Array
 from planner.frameworks.reading.shell.steps.nodes import statements_outside

@@ -164,8 +164,8 @@ def _keep(shell: Shell, name: str, flags: str, first: str) -> None:
 
 def makes_local(words: list[Word]) -> bool:
     """Whether a declaration in a function is of variables of that function."""
-    flags = [bare(word) for word in words[1:] if bare(word)[:1] in ("-", "+")]
-    return bare(words[0]) in ("local", "declare", "typeset") and not any("g" in one for one in flags)
+    flags = "".join(bare(word) for word in words[1:] if bare(word)[:1] in ("-", "+"))
+    return bare(words[0]) in ("local", "declare", "typeset") and "g" not in flags
 
 
 def is_assignment(word: Word) -> bool:

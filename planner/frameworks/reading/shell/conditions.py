@@ -12,7 +12,7 @@ from planner.frameworks.reading.shell.expansion.patterns import NotFollowed
 from planner.frameworks.reading.shell.expansion.pieces import (
     Piece,
     is_unset,
-    joined,
+    together,
     pattern_in,
     signs_of,
     switched,
@@ -80,7 +80,7 @@ def holds(words: Sequence[Word], shell: Shell, line: int) -> bool | None:
         else (lambda word: words_of(word, shell))
     )
     tokens = [
-        _Token(joined(one), tuple(one), len(word) == 1 and not word[0].quoted)
+        _Token(together(one), tuple(one), len(word) == 1 and not word[0].quoted)
         for word in words[1:]
         for one in shell.as_tested(word, line, found_in)
     ]

@@ -66,6 +66,20 @@ def after_some(
     _note(shell, line, what, _gone(shell, line, parts, closed=closed, unknown=unknown))
 
 
+def unless(shell: Shell, line: int, what: str, part: Body) -> None:
+    """Goes through a part that is taken not to be run; what it would change is not known."""
+    status, taken = shell.status, shell.taken
+    left = _gone(shell, line, [part], closed=False, unknown=())
+    left.loud = False
+    _note(shell, line, what, left)
+    shell.says(status, taken=taken)
+
+
+def joined(shell: Shell, line: int, what: str, without: Shell) -> None:
+    """Forgets what is left differently from a state in which a part was not run."""
+    _note(shell, line, what, join(shell, line, [without], closed=False))
+
+
 def after_turns(shell: Shell, line: int, what: str, part: Step, unknown: Sequence[str]) -> None:
     """Goes through a part that may be run any number of times."""
     probe = shell.fork(())
@@ -192,17 +206,28 @@ def apart(
         heard(shell, out)
     if not prints:
         shell.variables.pop(OUT, None)
+    loops, shell.loops = shell.loops, 0
     inside, shell.inside = shell.inside, 0 if alone else shell.inside + 1
     try:
         contain(shell, line, part, lambda stop: True)
+        at_end(shell)
     finally:
-        shell.inside = inside
+        shell.inside, shell.loops = inside, loops
         shell.local = outer
         shell.restore_arguments(given)
         after = shell.variables.get(OUT)
         shell.back(base, files=False)
         if prints and out is not None:
             shell.restore(OUT, after, None if after is not None else shell.place(line))
+
+
+def at_end(shell: Shell) -> None:
+    """Goes through the command of `trap ... EXIT`."""
+    text = shell.variables.pop("-trap EXIT", "")
+    if isinstance(text, str) and text:
+        status, taken = shell.status, shell.taken
+        contain(shell, 0, lambda: shell.read_within(text, ""), lambda stop: True)
+        shell.says(status, taken=taken)
 
 
 def contain(

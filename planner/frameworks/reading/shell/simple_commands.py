@@ -72,7 +72,8 @@ def run_simple(shell: Shell, node: Simple) -> None:
     outside = first in ("exec", *_OUTSIDE) and first not in shell.functions
     while words and outside and bare(words[0]) in ("exec", *_OUTSIDE):
         words.pop(0)
-    _command(shell, words, statement, Command([], node.line, files, piped, outside=outside))
+    alone = [] if words else [first]
+    _command(shell, words, statement, Command(alone, node.line, files, piped, outside=outside))
     if first == "exec" and outside and words:
         raise Stop("exit")
     return None
@@ -269,18 +270,22 @@ def call(
 
 
 def _call(
-    shell: Shell, *, function: Function | Lost | None, given: tuple[list[str], bool, bool], line: int
+    shell: Shell,
+    *,
+    function: Function | Lost | None,
+    given: tuple[list[str], bool, bool],
+    line: int,
 ) -> None:
     """Goes through one of the functions that a name may stand for; None: it is none."""
     if function is None:
         return shell.says(None, taken=True)
     if isinstance(function, Lost):
         return shell.forget_all(line)
-    outer = shell.called_at, shell.guarded, shell.loops
+    outer = shell.called_at, shell.guarded, shell.loops, shell.asking
     before = shell.arguments, shell.exact, shell.open_ended
     shell.called_at = shell.called_at or (shell.place(line) if line else "")
     shell.restore_arguments(given)
-    shell.loops = 0
+    shell.loops, shell.asking = 0, False
     shell.local.append(Layer())
     shell.depth, shell.within = shell.depth + 1, shell.within + 1
 
@@ -295,7 +300,7 @@ def _call(
         for local, (value, place) in shell.local.pop().items():
             shell.restore(local, value, place)
         shell.restore_arguments(before)
-        shell.called_at, shell.guarded, shell.loops = outer
+        shell.called_at, shell.guarded, shell.loops, shell.asking = outer
     return None
 
 

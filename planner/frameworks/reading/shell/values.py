@@ -20,7 +20,7 @@ from planner.frameworks.reading.shell.expansion.pieces import (
     Scope,
     is_known,
     is_unset,
-    joined,
+    together,
     pattern_in,
     separators,
     several,
@@ -42,7 +42,7 @@ _SHORT = 18  # digits of a number in 64 bits
 _DEEPEST = 8  # values within values
 def expanded(text: str, scope: Scope, depth: int = 0) -> str:
     """A text with what is known filled in."""
-    return joined(_of_part(Part(text, True, True), scope, depth))
+    return together(_of_part(Part(text, True, True), scope, depth))
 
 
 def pieces(word: Word, scope: Scope, depth: int = 0) -> list[Piece]:
@@ -53,7 +53,7 @@ def pieces(word: Word, scope: Scope, depth: int = 0) -> list[Piece]:
 def unquoted(text: str, scope: Scope, depth: int = 0) -> str | None:
     """A text as it stands between brackets, without its quotes; None: it is not known."""
     found = pieces(parts_of(text, scope.name), scope, depth + 1) if depth < _DEEPEST else []
-    return joined(found) if all(one.known for one in found) and depth < _DEEPEST else None
+    return together(found) if all(one.known for one in found) and depth < _DEEPEST else None
 
 
 def sum_in(text: str, scope: Scope, depth: int = 0) -> int | None:
@@ -211,11 +211,11 @@ class Braced:
         own = None if unset else _listed(scope, name, self.at, self.quoted) if whole else shown(
             self._text(), self.quoted
         )
-        if self.at and own is not None and joined(own) == "" and ":" not in sign:
+        if self.at and own is not None and together(own) == "" and ":" not in sign:
             return None  # an element that is empty, or none
         if whole and own == [] and ":" not in sign and name not in ("@", "*"):
             unset = True
-        empty = unset or (own is not None and joined(own) == "" and (":" in sign or own == []))
+        empty = unset or (own is not None and together(own) == "" and (":" in sign or own == []))
         if sign[-1] == "+":
             return [] if empty and not self.quoted else shown("", True) if empty else (
                 None if own is None else self._other(after)
@@ -239,12 +239,14 @@ class Braced:
         if self.at or not self.name.isidentifier():
             self.scope.forget(self.name, self.scope.line)
             return None
-        self.scope.assign(self.name, joined(found), self.scope.line)
+        self.scope.assign(self.name, together(found), self.scope.line)
         return _listed(self.scope, self.name, "", self.quoted)
 
     def _other(self, after: str) -> list[Piece]:
         """The text of a default, in quotes or not."""
         if self.depth >= _DEEPEST:
+            return [Piece(f"${{{after}}}", self.quoted, known=False)]
+        if ":~" in after and not self.quoted:
             return [Piece(f"${{{after}}}", self.quoted, known=False)]
         parts = parts_of(after, self.scope.name, within=self.quoted)
         found = pieces(parts if self.quoted else at_home(parts), self.scope, self.depth + 1)

@@ -136,6 +136,10 @@ class Lexer:
             self._tests = (self._tests or bare(now.words[-1]) == "[[") and (
                 bare(now.words[-1]) != "]]"
             )
+        return self._ended(found, now)
+
+    @staticmethod
+    def _ended(found: list[Statement], now: Statement) -> list[Statement]:
         if found and not now.words:
             found[-1].after = now.before
         return [*found, now] if now.words else found

@@ -12,7 +12,7 @@ from planner.frameworks.reading.shell.expansion.homes import at_home
 from planner.frameworks.reading.shell.expansion.pieces import (
     Piece,
     Scope,
-    joined,
+    together,
     separators,
 )
 from planner.frameworks.reading.shell.values import pieces
@@ -37,7 +37,7 @@ def words_of(word: Word, scope: Scope) -> list[list[Piece]]:
 
 def fields(word: Word, scope: Scope) -> list[str]:
     """The words that a word becomes; one that names files is not known."""
-    return [joined(one) for one in words_of(word, scope)]
+    return [together(one) for one in words_of(word, scope)]
 
 
 def _unknown(raw: str) -> Piece:

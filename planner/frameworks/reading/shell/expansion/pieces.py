@@ -83,7 +83,7 @@ def is_unset(scope: Scope, name: str) -> bool:
     return name not in SET_BY_SHELL and scope.value(name) is None and scope.is_unset(name)
 
 
-def joined(pieces: Sequence[Piece]) -> str:
+def together(pieces: Sequence[Piece]) -> str:
     """The text of pieces, with a blank between words."""
     last = len(pieces) - 1
     return "".join(
@@ -131,8 +131,8 @@ def several(
     if join and quoted:
         sign = separators(scope)
         return None if sign is None else shown(sign[:1].join(items), quoted)
-    if not quoted and "" in items and separators(scope) != " \t\n":
-        return None  # which of those that are empty stay
+    if not quoted and (join or "" in items) and separators(scope) != " \t\n":
+        return None  # it depends on where they stand
     last = len(items) - 1
     return [
         Piece(one, quoted, is_known(one), value=True, ends=at < last)

@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from planner.frameworks.reading.shell.conditions import fits
-from planner.frameworks.reading.shell.expansion.pieces import Piece, joined
+from planner.frameworks.reading.shell.expansion.pieces import Piece, together
 from planner.frameworks.reading.shell.loops import loop
-from planner.frameworks.reading.shell.maybe import after_some, apart, contain, doubt
+from planner.frameworks.reading.shell.maybe import after_some, apart, doubt, joined, unless
 from planner.frameworks.reading.shell.simple_commands import run_simple
 from planner.frameworks.reading.shell.states import Stop
 from planner.frameworks.reading.shell.steps.files import redirect_block
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _TESTED = "what a test that is not known from the text starts"
 _CHOOSES = "an `if` whose condition is not known from the text"
 _CHECK = "the script ends here with an error; it is read as if it passed its test"
+_FAILS = "what is run only if a command succeeds or fails"
 _CASE = "`case` and what it repeats or chooses"
 
 
@@ -96,37 +97,48 @@ def fails(shell: Shell) -> None:
         raise Stop("exit")
 
 
-def ends(shell: Shell) -> None:
-    """What happens at the end of the script: the command of `trap ... EXIT`."""
-    text = shell.variables.get("-trap EXIT", "")
-    if isinstance(text, str) and text:
-        del shell.variables["-trap EXIT"]
-        contain(shell, 0, partial(shell.read_within, text, ""), lambda stop: True)
-
-
 def _chain(shell: Shell, node: Chain) -> None:
     """`&&` and `||`: a part that may be run leaves what is not known after it."""
     supposed = False
+    without: Shell | None = None
+    base, before = shell.now(), len(shell.pending)
     for at, (sign, part) in enumerate(node.parts):
         last = at + 1 == len(node.parts)
-        held = True if shell.taken else None if shell.status is None else shell.status == 0
+        taken = shell.taken and not shell.asking
+        held = True if taken else None if shell.status is None else shell.status == 0
+        if sign and taken and without is None:
+            without = shell.fork(())
+            base, before = shell.layers(), len(shell.pending)
         if sign and held is (sign == "||"):
-            if supposed:
+            if without is not None:
+                unless(shell, part.line, _FAILS, (part,))
+            elif supposed:
                 doubt(shell, [(part,)])
             continue
-        supposed |= bool(sign) and shell.taken
+        supposed |= bool(sign) and taken
         shell.supposing = supposed
         shell.guarded += not last
         try:
-            if sign and held is None:
-                _perhaps(shell, sign, part)
-            elif supposed or (sign and shell.may_exit):
-                suppose(shell, partial(step, shell, part), supposed=supposed)
-            else:
-                step(shell, part)
+            _joined(shell, sign, part, held=held, supposed=supposed)
         finally:
             shell.guarded -= not last
         supposed |= shell.supposing
+    if without is not None:
+        without.status = None
+        status = shell.taken or shell.status == 0
+        joined(shell, node.line, _FAILS, without)
+        shell.says(None, taken=status)
+        if len(shell.pending) == before:
+            shell.keep(base)
+
+
+def _joined(shell: Shell, sign: str, part: Node, *, held: bool | None, supposed: bool) -> None:
+    if sign and held is None:
+        _perhaps(shell, sign, part)
+    elif supposed or (sign and shell.may_exit):
+        suppose(shell, partial(step, shell, part), supposed=supposed)
+    else:
+        step(shell, part)
 
 
 def _perhaps(shell: Shell, sign: str, part: Node) -> None:
@@ -148,7 +160,7 @@ def _pipeline(shell: Shell, node: Pipeline) -> None:
     """Each part has a shell of its own, which the last one shares with `lastpipe`."""
     several = len(node.parts) > 1
     found: list[tuple[int | None, bool]] = []
-    shell.guarded += node.negated or several
+    shell.guarded += node.negated
     try:
         for at, part in enumerate(node.parts):
             shell.piped = shell.piped if at else None
@@ -164,7 +176,7 @@ def _pipeline(shell: Shell, node: Pipeline) -> None:
                 shell.piped = None
             found.append((shell.status, shell.taken))
     finally:
-        shell.guarded -= node.negated or several
+        shell.guarded -= node.negated
     shell.piped = None
     shell.status, shell.taken = _of_pipeline(shell, found)
     if node.negated:
@@ -190,12 +202,14 @@ def _of_pipeline(shell: Shell, found: list[tuple[int | None, bool]]) -> tuple[in
 
 def asked(shell: Shell, condition: Body) -> bool | None:
     """Whether a condition holds; None: that is not known."""
+    outer, shell.asking = shell.asking, True
     shell.guarded += 1
     shell.supposing = False
     try:
         go(shell, condition)
     finally:
         shell.guarded -= 1
+        shell.asking = outer
     return None if shell.status is None else shell.status == 0
 
 
@@ -264,7 +278,7 @@ def _arms(shell: Shell, node: If, at: int) -> None:
 
 def _case(shell: Shell, node: Case) -> None:
     shell.supposing = False
-    word = joined(_tested(shell, node.word, node.line))
+    word = together(_tested(shell, node.word, node.line))
     chosen = [_chooses(shell, word, arm, node.line) for arm, _, _ in node.arms]
     supposed = shell.supposing
     shell.says(0)

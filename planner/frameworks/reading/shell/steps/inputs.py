@@ -52,7 +52,7 @@ def read(shell: Shell, command: Command) -> None:
     array = options.get("a")
     names = [array] if array else names or ["REPLY"]
     text, whole = command.given, options.get("d") == "" and "d" in options
-    shell.says(None, taken=True)
+    shell.says(None)
     plain = not options.keys() & set("inNtu") and ("d" not in options or whole)
     separators = shell.value("IFS") if "IFS" not in shell.changed else None
     separators = _BLANKS if shell.is_unset("IFS") else separators
@@ -86,8 +86,9 @@ def _fields(line: str, separators: str, most: int | None) -> list[str] | None:
             return [line] if line or most else []
         signs = re.escape(separators)
         line = line.strip(separators)
-        split = re.split(f"[{signs}]+", line, maxsplit=0 if most is None else most - 1)
-        return [] if not line else split
+        if not line or most == 1:
+            return [line] if line else []
+        return re.split(f"[{signs}]+", line, maxsplit=0 if most is None else most - 1)
     if len(separators) > 1:
         return None
     split = line.split(separators, -1 if most is None else most)
