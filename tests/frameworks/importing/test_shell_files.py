@@ -55,7 +55,7 @@ WRITES = "echo 1 > a\n"
         ("for i in 1 2; do echo $i; done >> a", None),
         ("exec > a", None),
         ("f() { echo 2; }; f > a", None),
-        ("echo -e '2\\t3' > a", None),
+        ("echo -e '2\\t3' > a", "2\t3"),
         ("echo -n 2 > a", None),
         ("patch a < diff", None),
         ("dd if=b of=a", None),

@@ -55,7 +55,8 @@ def _keyed(word: Word) -> tuple[str, Word] | None:
         if end >= 0:
             before = [*word[:at], Part(part.text[:end], False, part.expands)]
             before[0] = Part(before[0].text[1:], False, before[0].expands)
-            return _source(before), (Part(part.text[end + 2 :], False, part.expands), *word[at + 1 :])
+            value = Part(part.text[end + 2 :], False, part.expands)
+            return _source(before), (value, *word[at + 1 :])
     return None
 
 
@@ -146,7 +147,10 @@ def _mark(shell: Shell, name: str, flags: str, removed: str) -> None:
 
 def _refer(shell: Shell, name: str, word: Word, match: re.Match[str] | None, line: int) -> None:
     """`declare -n R=X`: what either of them is, is not known from here on."""
-    target = shell.text((Part(word[0].text[match.end() :], False, word[0].expands), *word[1:])) if match else "$"
+    target = "$"
+    if match:
+        first = Part(word[0].text[match.end() :], False, word[0].expands)
+        target = shell.text((first, *word[1:]))
     names = [name, re.split(r"\[", target)[0]]
     if not all(one.isidentifier() for one in names):
         shell.forget_all(line)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
 from frozen_records import dataclass
+from planner.frameworks.reading.shell.expansion.brackets import DEEPEST_NESTING, too_deep
 from planner.frameworks.reading.shell.steps.nodes import (
     Background,
     Body,
@@ -26,7 +27,6 @@ from planner.frameworks.reading.shell.steps.nodes import (
     Simple,
     Subshell,
 )
-from planner.frameworks.reading.shell.expansion.brackets import DEEPEST_NESTING, too_deep
 from planner.frameworks.reading.shell.words import Statement, Word, bare
 
 REDIRECTION = re.compile(

@@ -12,10 +12,10 @@ from planner.frameworks.reading.shell.expansion.patterns import NotFollowed
 from planner.frameworks.reading.shell.expansion.pieces import (
     Piece,
     is_unset,
-    together,
     pattern_in,
     signs_of,
     switched,
+    together,
 )
 from planner.frameworks.reading.shell.steps.nodes import Body, Node, Simple
 from planner.frameworks.reading.shell.values import Scope, pieces, sum_in
@@ -73,7 +73,8 @@ def holds(words: Sequence[Word], shell: Shell, line: int) -> bool | None:
         value = sum_in(words[1][0].text, shell)
         return None if value is None else value != 0
     if len(words) > _MOST:
-        return _unknown(words, shell)
+        _forget(words, shell)
+        return None
     found_in: Callable[[Word], list[list[Piece]]] = (
         (lambda word: [pieces(word, shell)])
         if first == "[["
@@ -87,16 +88,21 @@ def holds(words: Sequence[Word], shell: Shell, line: int) -> bool | None:
     end = _ENDS[first]
     if end and (not tokens or tokens.pop().text != end):
         return None
+    return _found(tokens, shell, patterns=first == "[[")
+
+
+def _found(tokens: list[_Token], shell: Shell, *, patterns: bool) -> bool | None:
+    """Whether what stands between the brackets holds."""
     if not tokens:
         return False
-    if first != "[[" and len(tokens) == 1:
+    if not patterns and len(tokens) == 1:
         return tokens[0].text != "" if all(one.known for one in tokens[0].pieces) else None
-    parser = _Test(tokens, first == "[[", shell)
+    parser = _Test(tokens, patterns, shell)
     result = parser.either()
     return result if parser.at == len(tokens) else None
 
 
-def _unknown(words: Sequence[Word], shell: Shell) -> None:
+def _forget(words: Sequence[Word], shell: Shell) -> None:
     """A test too long to follow, in which sums may set variables."""
     for word in words:
         for part in word:
@@ -111,8 +117,10 @@ class _Test:
         self.skips = self.doubts = False
 
     def _takes(self, *signs: str) -> bool:
-        if self.at < len(self.tokens) and self.tokens[self.at].text in signs and (
-            self.tokens[self.at].plain or not self.patterns
+        if (
+            self.at < len(self.tokens)
+            and self.tokens[self.at].text in signs
+            and (self.tokens[self.at].plain or not self.patterns)
         ):
             self.at += 1
             return True
@@ -133,9 +141,7 @@ class _Test:
             value = False if value is False or right is False else (True if known else None)
         return value
 
-    def _beside(
-        self, skips: bool, doubts: bool, part: Callable[[], bool | None]
-    ) -> bool | None:
+    def _beside(self, skips: bool, doubts: bool, part: Callable[[], bool | None]) -> bool | None:
         """The right side, which is not computed, or perhaps not, where the left one decides."""
         outer = self.skips, self.doubts
         self.skips, self.doubts = self.skips or skips, self.doubts or doubts
@@ -143,7 +149,7 @@ class _Test:
         self.skips, self.doubts = outer
         return found
 
-    def one(self) -> bool | None:
+    def one(self) -> bool | None:  # noqa: PLR0911  (one for each form)
         left = self.tokens[self.at :]
         if len(left) == 3 and not self.patterns and left[1].text in _BINARY:
             self.at += 3
@@ -244,7 +250,8 @@ def expression(found: Sequence[Piece], scope: Scope) -> re.Pattern[str] | None:
     """A regular expression that is simple, and so takes little time; None: it is another one."""
     signs = signs_of(found)
     text = "".join(re.escape(one) if not active else one for one, active in signs or ())
-    plain = signs is not None and _EXPRESSION.fullmatch(text) and switched(scope, "nocasematch") is False
+    plain = signs is not None and _EXPRESSION.fullmatch(text)
+    plain = plain and switched(scope, "nocasematch") is False
     if not plain or len(re.findall(r"[*+]", text)) > _MOST_LOOSE:
         return None
     return re.compile(text.replace("$", r"\Z"))

@@ -97,7 +97,7 @@ def _while(
     shell: Shell,
     node: Loop,
     asked: Callable[[], bool | None],
-    step: Callable[[], None] | None = None,
+    step: Callable[[], object] | None = None,
 ) -> None:
     """Goes on as long as a known test holds; what starts again and again counts once."""
     status: int | None = 0

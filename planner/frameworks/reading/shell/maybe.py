@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from frozen_records import dataclass
 from planner.base.messages import one_line
-from planner.frameworks.reading.shell.expansion.pieces import OUT
+from planner.frameworks.reading.shell.expansion.silence import OUT, heard, heard_apart
 from planner.frameworks.reading.shell.states import Array, Layer, Lost, Stop
 
 if TYPE_CHECKING:
@@ -173,17 +173,6 @@ def doubt(shell: Shell, parts: Sequence[Body | Step]) -> None:
         shell.supposed.update(dict.fromkeys(found, ""))
 
 
-def silenced(shell: Shell, silent: bool) -> str | Array | None:
-    """Stops to keep what is printed; what was kept so far."""
-    return shell.variables.pop(OUT, None) if silent else None
-
-
-def heard(shell: Shell, before: str | Array | None) -> None:
-    """Goes on to keep what is printed."""
-    if before is not None:
-        shell.variables[OUT] = before
-
-
 def apart(
     shell: Shell, line: int, part: Callable[[], object], *, alone: bool = False, prints: bool = True
 ) -> None:
@@ -217,8 +206,7 @@ def apart(
         shell.restore_arguments(given)
         after = shell.variables.get(OUT)
         shell.back(base, files=False)
-        if prints and out is not None:
-            shell.restore(OUT, after, None if after is not None else shell.place(line))
+        heard_apart(shell, out if prints else None, after, line)
 
 
 def at_end(shell: Shell) -> None:

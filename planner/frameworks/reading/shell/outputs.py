@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from planner.base.errors import InputError
 from planner.frameworks.reading.shell.blocks import blocks
 from planner.frameworks.reading.shell.expansion.brackets import DEEPEST_NESTING, too_deep
-from planner.frameworks.reading.shell.expansion.pieces import OUT
+from planner.frameworks.reading.shell.expansion.silence import OUT
 from planner.frameworks.reading.shell.maybe import contain
 from planner.frameworks.reading.shell.steps.nodes import Body, Simple
 from planner.frameworks.reading.shell.values import is_known

@@ -29,7 +29,7 @@ from planner.frameworks.reading.shell.states import Array, Layer, Stop
 from planner.frameworks.reading.shell.steps.control import asked, go
 from planner.frameworks.reading.shell.steps.nodes import Body
 from planner.frameworks.reading.shell.steps.state import ALL, LAYERS, State
-from planner.frameworks.reading.shell.values import is_known, pieces
+from planner.frameworks.reading.shell.values import pieces
 from planner.frameworks.reading.shell.words import Lexer, Part, Word
 
 _ARGUMENT = re.compile(r"\$\{?[#!]?[0-9@*#]")

@@ -17,7 +17,8 @@ from planner.frameworks.reading.shell.assignments import (
 )
 from planner.frameworks.reading.shell.conditions import holds, is_test
 from planner.frameworks.reading.shell.expansion.printing import emit, own_prints
-from planner.frameworks.reading.shell.maybe import after_some, apart, contain, heard, silenced
+from planner.frameworks.reading.shell.expansion.silence import heard, silenced
+from planner.frameworks.reading.shell.maybe import after_some, apart, contain
 from planner.frameworks.reading.shell.slurm import slurm_variables
 from planner.frameworks.reading.shell.states import Array, Layer, Lost, Stop
 from planner.frameworks.reading.shell.steps.builtins import DECLARING, OPTIONS, OWN
@@ -97,13 +98,15 @@ def _declare(shell: Shell, words: list[Word], node: Simple) -> None:
         set_array(shell, statement)
     flags = "".join(bare(word) for word in words[1:] if bare(word)[:1] == "-")
     if bare(words[0]) == "export" or "x" in flags:
-        texts = [text for word in words[1:] for text in shell.fields(word)]
+        named = [word[0].text for word in words[1:] if is_assignment(word)]
+        others = [word for word in words[1:] if not is_assignment(word)]
+        texts = [*named, *(text for word in others for text in shell.fields(word))]
         for match in filter(None, map(_NAMED.match, texts)):
             if "n" in flags:
                 shell.exported.pop(match[1], None)
             else:
                 shell.exported[match[1]] = ""
-    shell.says(0)
+    shell.says(int(bare(words[0]) == "local" and not shell.local))
 
 
 def _global(shell: Shell, words: list[Word], line: int) -> None:

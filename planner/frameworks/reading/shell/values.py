@@ -20,11 +20,11 @@ from planner.frameworks.reading.shell.expansion.pieces import (
     Scope,
     is_known,
     is_unset,
-    together,
     pattern_in,
     separators,
     several,
     shown,
+    together,
 )
 from planner.frameworks.reading.shell.states import Array
 from planner.frameworks.reading.shell.words import Part, Word, parts_of
@@ -40,6 +40,8 @@ _REST = re.compile(r"(?P<sign>:?[-=?+]|##?|%%?|//?|\^\^?|,,?|@|:)(?P<text>.*)", 
 _WHOLE = ("[@]", "[*]")
 _SHORT = 18  # digits of a number in 64 bits
 _DEEPEST = 8  # values within values
+
+
 def expanded(text: str, scope: Scope, depth: int = 0) -> str:
     """A text with what is known filled in."""
     return together(_of_part(Part(text, True, True), scope, depth))
@@ -151,7 +153,7 @@ class Braced:
                 self.at = inner[end : (close or end) + 1]
             self.rest = inner[end + len(self.at) :]
 
-    def found(self) -> list[Piece] | None:
+    def found(self) -> list[Piece] | None:  # noqa: PLR0911  (one for each form)
         """What it stands for; None: it is not known."""
         if self.match is None:
             return None
@@ -208,8 +210,12 @@ class Braced:
         """A value, or what is said to stand in its place."""
         scope, name = self.scope, self.name
         unset = is_unset(scope, name) or self._is_ungiven()
-        own = None if unset else _listed(scope, name, self.at, self.quoted) if whole else shown(
-            self._text(), self.quoted
+        own = (
+            None
+            if unset
+            else _listed(scope, name, self.at, self.quoted)
+            if whole
+            else shown(self._text(), self.quoted)
         )
         if self.at and own is not None and together(own) == "" and ":" not in sign:
             return None  # an element that is empty, or none
@@ -217,8 +223,12 @@ class Braced:
             unset = True
         empty = unset or (own is not None and together(own) == "" and (":" in sign or own == []))
         if sign[-1] == "+":
-            return [] if empty and not self.quoted else shown("", True) if empty else (
-                None if own is None else self._other(after)
+            return (
+                []
+                if empty and not self.quoted
+                else shown("", True)
+                if empty
+                else (None if own is None else self._other(after))
             )
         if own is None and not unset:
             return None
@@ -365,4 +375,3 @@ def sliced(
     if start is None or count is None:
         return None
     return part(items, start, count if sign else None, least)
-

@@ -23,7 +23,9 @@ _LAYOUT = re.compile(r"E[tm*0-9|(),]*L(?=\s|$)")  # a pipeline's layout that los
 _ESCAPING = re.compile(r"\$'((?:\\.|[^'\\])*)'", re.DOTALL)
 _NAMED = re.compile(r"[A-Za-z_]\w*\[")
 _IS = re.compile(r"\+?=")
-_MAY_ASSIGN = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=|-|export$|local$|declare$|readonly$|typeset$")
+_MAY_ASSIGN = re.compile(
+    r"[A-Za-z_]\w*(?:\[.*\])?\+?=|-|export$|local$|declare$|readonly$|typeset$"
+)
 _MOST_BEFORE = 64
 _FROM_COMMANDS = ("<(", ">(")
 _QUOTE = re.compile(r"(\$\((?:[^()]|\([^()]*\))*\)|\\[$`\\])|\\([\"}])|\"")
@@ -302,7 +304,7 @@ class Lexer:
         return part
 
     def _quoted(self) -> Part:
-        """Between double quotes; `\\"` is a quote, other escapes stay as they are written."""
+        r"""Between double quotes; `\\"` is a quote, other escapes stay as they are written."""
         start, line = self.at + 1, self.line
         at, last = start, start
         found: list[str] = []

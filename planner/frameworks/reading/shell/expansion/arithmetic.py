@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from planner.frameworks.reading.shell.expansion.arrays import get, is_named, put
-from planner.frameworks.reading.shell.states import Array
 from planner.frameworks.reading.shell.expansion.brackets import past_index
+from planner.frameworks.reading.shell.states import Array
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.expansion.pieces import Scope
@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9][\w#@]*)|(?P<name>[A-Za-z_]\w*)"
     r"|(?P<sign><<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&^|]=|[-+*/%&^|<>!~=?:,()]))"
 )
+_SET = re.compile(r"\s*=(?!=)")
 _BLANKS = re.compile(r"\s*")
 _TARGET = re.compile(
     r"([A-Za-z_]\w*)\s*(?:\[[^]]*\])?\s*(?:\+\+|--|(?:[-+*/%&^|:]|<<|>>)?=(?!=))"
@@ -106,6 +107,7 @@ class Sum:
         self.kind = self.token = ""
         self.doubt = False
         self.skips = 0
+        self.later: str | None = None  # an index that is computed after what is assigned
         self.next()
 
     def next(self) -> None:
@@ -165,7 +167,7 @@ class Sum:
         value = self.either()
         if not self.takes("?"):
             return value
-        if self.kind == "sign" and self.token == ":":
+        if self.kind == "sign" and self.token == ":":  # noqa: S105  (of an expression)
             raise Fault
         left = self.skipping(not value, self.comma)
         if not self.takes(":"):
@@ -278,11 +280,14 @@ class Sum:
 
     def assigned(self, name: str, index: Index | None) -> int:
         """`X = ...`, `X += ...`."""
+        later, self.later = self.later, None
         sign = self.takes(*_ASSIGNS)
         value = self.read(name, index) if sign != "=" else 0
         right = self.chosen()
         if sign != "=":
             right = self.applied(sign[:-1], value, right)
+        elif later is not None:
+            index = self.index(name, later)
         self.write(name, index, right)
         return right
 
@@ -296,8 +301,9 @@ class Sum:
             end = past_index(self.text, self.at)
             if end is None:
                 raise Fault
-            index = self.index(name, self.text[self.at + 1 : end])
-            self.at = end + 1
+            inner, self.at = self.text[self.at + 1 : end], end + 1
+            self.later = inner if _SET.match(self.text, self.at) else None
+            index = self.index(name, inner) if self.later is None else 0
         self.next()
         return name, index
 

@@ -41,7 +41,7 @@ class Keyed(Array):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Keyed) and (self.of, self.named) == (other.of, other.named)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def keyed(of: dict[str, str], *, named: bool = False) -> Array:

@@ -128,6 +128,6 @@ def _sequence(signs: Signs) -> list[Signs] | None:
     zeros = not letters and any(re.match("-?0[0-9]", one) for one in (first, last))
     width = max(len(first), len(last)) if zeros else 0
     texts = [chr(one) if letters else f"{one:0{width}d}" for one in values]
-    if any(one in "\\`{}$," or one == "[" or one == "]" for one in texts):
+    if any(one in "\\`{}$,[]" for one in texts):
         raise TooMany  # {A..z}
     return [(Part(one, False, True),) for one in texts]

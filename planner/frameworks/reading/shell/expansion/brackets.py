@@ -73,10 +73,10 @@ def too_deep(name: str, what: str) -> InputError:
 
 
 def escaped(text: str) -> str:
-    """What stands in $'...' or what `echo -e` prints.
+    r"""What stands in $'...' or what `echo -e` prints.
 
-    >>> escaped(r"a\tb\x41")
-    'a\tbA'
+    >>> escaped(r"a\x41")
+    'aA'
     """
     return _ESCAPE.sub(_letter, text)
 

@@ -12,8 +12,8 @@ from planner.frameworks.reading.shell.expansion.homes import at_home
 from planner.frameworks.reading.shell.expansion.pieces import (
     Piece,
     Scope,
-    together,
     separators,
+    together,
 )
 from planner.frameworks.reading.shell.values import pieces
 from planner.frameworks.reading.shell.words import Word, apart

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 
 _COMMENTS = re.compile(r"\^?(?:\\s\*)?#(?:\.\*)?")
+_CUT = re.compile(r"(?:-d ?(.))?\0?-(f|c)\0?([0-9]{1,4})(-?)([0-9]{0,4})", re.DOTALL)
 _SETS = {"[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "[:lower:]": "abcdefghijklmnopqrstuvwxyz",
          "[:digit:]": "0123456789", "[:space:]": "\t\n\v\f\r ", "[:blank:]": "\t "}  # fmt: skip
 
@@ -73,8 +74,7 @@ def _set(text: str) -> str | None:
 
 
 def _cut(words: list[str], text: str) -> str | None:
-    match = re.fullmatch(r"(?:-d ?(.))?\0?-(f|c)\0?([0-9]{1,4})(-?)([0-9]{0,4})", "\0".join(words).replace(
-        "-d\0", "-d"), re.DOTALL)  # fmt: skip
+    match = _CUT.fullmatch("\0".join(words).replace("-d\0", "-d"))
     if match is None or (match[2] == "c" and match[1]) or int(match[3]) < 1:
         return None
     sign = match[1] or "\t"

@@ -28,7 +28,9 @@ def at_home(word: Word, *, assigned: bool = False) -> Word:
             start = head.end()
         text = one.text[start:]
         if not at:
-            text = re.sub("^~" + (end if assigned or head else end.replace("|:", "")), "$HOME", text)
+            text = re.sub(
+                "^~" + (end if assigned or head else end.replace("|:", "")), "$HOME", text
+            )
         if assigned or head:
             text = re.sub(":~" + end, ":$HOME", text)
         found.append(Part(one.text[:start] + text, False, one.expands))

@@ -9,15 +9,70 @@ from frozen_records import dataclass
 from planner.frameworks.reading.shell.expansion.patterns import NotFollowed, Pattern, Sign
 from planner.frameworks.reading.shell.states import Array
 
-OUT = "-out"
-"""Among variables: what was printed so far, where that is asked."""
 SET_BY_SHELL = frozenset(
-    "BASH BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_CMDS BASH_COMMAND"
-    " BASH_EXECUTION_STRING BASH_LINENO BASH_LOADABLES_PATH BASH_REMATCH BASH_SOURCE"
-    " BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COLUMNS COMP_WORDBREAKS DIRSTACK EPOCHREALTIME"
-    " EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD HOME HOSTNAME HOSTTYPE IFS LANG LINENO LINES"
-    " LOGNAME MACHTYPE MAPFILE OLDPWD OPTERR OPTIND OSTYPE PATH PIPESTATUS PPID PS4 PWD RANDOM"
-    " REPLY SECONDS SHELL SHELLOPTS SHLVL SRANDOM TERM UID USER _ $ ! - ? 0".split()
+    [
+        "BASH",
+        "BASHOPTS",
+        "BASHPID",
+        "BASH_ALIASES",
+        "BASH_ARGC",
+        "BASH_ARGV",
+        "BASH_ARGV0",
+        "BASH_CMDS",
+        "BASH_COMMAND",
+        "BASH_EXECUTION_STRING",
+        "BASH_LINENO",
+        "BASH_LOADABLES_PATH",
+        "BASH_REMATCH",
+        "BASH_SOURCE",
+        "BASH_SUBSHELL",
+        "BASH_VERSINFO",
+        "BASH_VERSION",
+        "COLUMNS",
+        "COMP_WORDBREAKS",
+        "DIRSTACK",
+        "EPOCHREALTIME",
+        "EPOCHSECONDS",
+        "EUID",
+        "FUNCNAME",
+        "GROUPS",
+        "HISTCMD",
+        "HOME",
+        "HOSTNAME",
+        "HOSTTYPE",
+        "IFS",
+        "LANG",
+        "LINENO",
+        "LINES",
+        "LOGNAME",
+        "MACHTYPE",
+        "MAPFILE",
+        "OLDPWD",
+        "OPTERR",
+        "OPTIND",
+        "OSTYPE",
+        "PATH",
+        "PIPESTATUS",
+        "PPID",
+        "PS4",
+        "PWD",
+        "RANDOM",
+        "REPLY",
+        "SECONDS",
+        "SHELL",
+        "SHELLOPTS",
+        "SHLVL",
+        "SRANDOM",
+        "TERM",
+        "UID",
+        "USER",
+        "_",
+        "$",
+        "!",
+        "-",
+        "?",
+        "0",
+    ]
 )
 """Variables that the shell or the system sets: none of them is without a value."""
 
@@ -121,12 +176,11 @@ def switched(scope: Scope, option: str) -> bool | None:
 
 
 def shown(text: str | None, quoted: bool) -> list[Piece] | None:
+    """A value as a piece; None: it is not known."""
     return None if text is None else [Piece(text, quoted, is_known(text), value=True)]
 
 
-def several(
-    items: Sequence[str], scope: Scope, quoted: bool, *, join: bool
-) -> list[Piece] | None:
+def several(items: Sequence[str], scope: Scope, quoted: bool, *, join: bool) -> list[Piece] | None:
     """Elements as words, or in quotes as one (`*`)."""
     if join and quoted:
         sign = separators(scope)
@@ -146,5 +200,3 @@ def separators(scope: Scope) -> str | None:
     if value is None:
         return " \t\n" if scope.is_unset("IFS") else None
     return value if isinstance(value, str) and is_known(value) else None
-
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from planner.frameworks.reading.shell.expansion.arithmetic import Fault, number
 from planner.frameworks.reading.shell.expansion.brackets import escaped
 from planner.frameworks.reading.shell.expansion.filters import FILTERS
-from planner.frameworks.reading.shell.expansion.pieces import OUT
+from planner.frameworks.reading.shell.expansion.silence import OUT
 from planner.frameworks.reading.shell.values import is_known, sum_in
 
 if TYPE_CHECKING:
@@ -28,12 +27,15 @@ _QUIET = (
 _SETTING = ("set", "shopt", "alias", "trap", "umask", "ulimit", "enable", "hash", "cd")
 """Those that print nothing where they are told something."""
 _LONGEST = 1 << 16
+_MOST_NUMBERS = 3
 _MOST = 1024  # numbers of `seq`
 _FORMAT = re.compile(r"%([-+ 0#]*)([0-9]{0,3})(\.[0-9]{1,2})?([a-zA-Z%])")
+_DIGITS = 18  # of numbers whose product has 64 bits
+_OTHER_SUM = re.compile(r"\b0[0-9]|--|\*\*|(?:^|[-+*/%(])\s*\+")
 _SUM = re.compile(r"[0-9+\-*/%() ]+")
 
 
-def printed(shell: Shell, words: list[str], given: str | None) -> str | None:
+def printed(shell: Shell, words: list[str], given: str | None) -> str | None:  # noqa: PLR0911
     """What a command prints; None: that is not known.
 
     Args:
@@ -113,8 +115,9 @@ def _cat(shell: Shell, words: list[str], given: str | None) -> str | None:
     if any(one[:1] == "-" for one in words):
         return None
     held = [shell.file(one) for one in words]
-    texts = [one if one.endswith("\n") or not one else f"{one}\n" for one in held if one is not None]
-    return "".join(texts) if len(texts) == len(held) else None
+    texts = [one for one in held if one is not None]
+    ended = [one if one.endswith("\n") or not one else f"{one}\n" for one in texts]
+    return "".join(ended) if len(texts) == len(held) else None
 
 
 def _dirname(words: list[str]) -> str | None:
@@ -138,7 +141,8 @@ def _seq(words: list[str]) -> str | None:
     between = "\n"
     if words[:1] == ["-s"] and len(words) > 1:
         between, words = words[1], words[2:]
-    if not 1 <= len(words) <= 3 or not all(re.fullmatch("-?[1-9][0-9]{0,8}|0", one) for one in words):
+    plain = all(re.fullmatch("-?[1-9][0-9]{0,8}|0", one) for one in words)
+    if not plain or not 1 <= len(words) <= _MOST_NUMBERS:
         return None
     first, step = (int(words[0]) if len(words) > 1 else 1), (int(words[1]) if len(words) > 2 else 1)
     last = int(words[-1])
@@ -213,7 +217,8 @@ def _decimal(word: str, places: int, width: str) -> str | None:
         rounded = value.quantize(Decimal(1).scaleb(-places))
     except InvalidOperation:
         return None
-    if not re.fullmatch("-?[0-9.]+", word) or abs(value - rounded) * 2 >= Decimal(1).scaleb(-places):
+    between = abs(value - rounded) * 2 >= Decimal(1).scaleb(-places)
+    if between or not re.fullmatch("-?[0-9.]+", word):
         return None
     return format(rounded, f"{width}f")
 
@@ -224,8 +229,8 @@ def _bc(shell: Shell, words: list[str], given: str | None) -> str | None:
     lines = [one.strip() for one in given.split("\n")]
     found: list[str] = []
     for line in filter(None, lines):
-        small = len(re.findall("[0-9]", line)) <= 18 and not re.search(r"\b0[0-9]|--|\+|\*\*", line.replace("+", ""))
-        if not small or not _SUM.fullmatch(line) or "++" in line or re.search(r"[+*/%(-]\s*\+|^\+", line):
+        small = len(re.findall("[0-9]", line)) <= _DIGITS and _SUM.fullmatch(line)
+        if not small or _OTHER_SUM.search(line):
             return None
         value = sum_in(line, shell)
         if value is None:

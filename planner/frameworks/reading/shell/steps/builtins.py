@@ -14,6 +14,7 @@ from planner.base.errors import InputError
 from planner.base.numerals import is_digits
 from planner.frameworks.reading.shell.expansion.arithmetic import computed
 from planner.frameworks.reading.shell.expansion.arrays import is_named, without
+from planner.frameworks.reading.shell.expansion.silence import OUT
 from planner.frameworks.reading.shell.maybe import contain
 from planner.frameworks.reading.shell.states import Array, Lost, Stop
 from planner.frameworks.reading.shell.steps.files import Command
@@ -254,7 +255,9 @@ def _go_to(shell: Shell, command: Command) -> None:
     else:
         shell.variables["PWD"] = shell.path(named[0])
         shell.changed.pop("PWD", None)
-    shell.says(None, taken=True)
+        if OUT in shell.variables:  # what is printed behind it names a folder that there is
+            return shell.says(0)
+    return shell.says(None, taken=True)
 
 
 def _stack(shell: Shell, command: Command) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from frozen_records import dataclass
 from planner.frameworks.reading.shell.blocks import REDIRECTION
 from planner.frameworks.reading.shell.expansion.printing import printed
-from planner.frameworks.reading.shell.maybe import heard, silenced
+from planner.frameworks.reading.shell.expansion.silence import heard, silenced
 from planner.frameworks.reading.shell.states import Lost
 from planner.frameworks.reading.shell.values import is_known
 from planner.frameworks.reading.shell.words import Part, Statement, Word
