@@ -38,10 +38,11 @@ _MOST = 64  # words of a test
 
 
 _LONGEST = 4096  # letters of what is compared with a pattern
+_LONGEST_SEARCHED = 512
 _MOST_LOOSE = 2
 _EXPRESSION = re.compile(
-    r"\^?(?:(?:[\w %@#=,:/\"'<>!~;&-]|\\[^\w]|\.|\[\^?[\w.,:/_-]+\]|\((?:[\w-]|\\[^\w])+"
-    r"(?:\|(?:[\w-]|\\[^\w])+)*\))[*+?]?)*\$?"
+    r"\^?(?:(?:[\w %@#=,:/\"'<>!~;&-]|\\[^\w]|\.|\[\^?[\w.,:/_-]+\])[*+?]?"
+    r"|\((?:[\w-]|\\[^\w])+(?:\|(?:[\w-]|\\[^\w])+)*\)\??)*\$?"
 )
 
 
@@ -178,7 +179,8 @@ class _Test:
         if not all(one.known for one in (*left.pieces, *right.pieces)):
             return None
         if sign.text == "=~":
-            pattern = expression(right.pieces, self.scope)
+            long = len(left.text) > _LONGEST_SEARCHED
+            pattern = None if long else expression(right.pieces, self.scope)
             return None if pattern is None else bool(pattern.search(left.text))
         if sign.text not in ("=", "==", "!="):
             return None
