@@ -252,7 +252,7 @@ def expression(found: Sequence[Piece], scope: Scope) -> re.Pattern[str] | None:
     """A regular expression that is simple, and so takes little time; None: it is another one."""
     signs = signs_of(found)
     text = "".join(re.escape(one) if not active else one for one, active in signs or ())
-    plain = signs is not None and _EXPRESSION.fullmatch(text)
+    plain = signs is not None and _EXPRESSION.fullmatch(text) is not None
     plain = plain and switched(scope, "nocasematch") is False
     if not plain or len(re.findall(r"[*+]", text)) > _MOST_LOOSE:
         return None
