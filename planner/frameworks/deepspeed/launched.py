@@ -91,6 +91,7 @@ def started_with(text: str, asked: Asked) -> Started | None:
         return None
     words = found[0]
     path = _config(words)
+    shell = shell.at(shell.commands.index(words))
     config = shell.file(path) or shell.file(path.rpartition("/")[2])
     if config is None:
         return None

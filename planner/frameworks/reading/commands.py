@@ -11,9 +11,10 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.frameworks.reading.launchers import MODULES, chips_started, nodes_started
 from planner.frameworks.reading.settings import Asked, Beside, no_file
-from planner.frameworks.reading.shell.blocks import blocks, statements_outside
+from planner.frameworks.reading.shell.blocks import blocks
 from planner.frameworks.reading.shell.run import Shell
 from planner.frameworks.reading.shell.states import Array
+from planner.frameworks.reading.shell.steps.nodes import statements_outside
 from planner.frameworks.reading.shell.words import Lexer, apart
 
 _SCRIPT = re.compile(r".*\.py")
@@ -34,21 +35,25 @@ class Command:
         said: What says so, e.g. "torchrun: 16 x 8".
         notes: What of the text was left out, one line each.
         nodes: Nodes, where the launcher says them and not the chips of one.
-        files: Texts that the script writes, by name.
+        shell: The script, with the files that there are when the command is started.
         changed: Variables that parts which are left out change, with where they stand.
     """
 
     words: list[str]
     chips: int | None = None
     nodes: int | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
+    shell: Shell = field(default_factory=lambda: Shell(""))
     changed: Mapping[str, str] = field(default_factory=dict)
     said: str = ""
     notes: tuple[str, ...] = ()
 
     def file(self, path: str, asked: Asked) -> str | None:
-        """The text of a file that the script writes, or that lies beside it; None: neither."""
-        written = self.files.get(path, self.files.get(path.removeprefix("./")))
+        """The text of a file that the script writes, or that lies beside it; None: neither.
+
+        Raises:
+            InputError: It is not known what it holds.
+        """
+        written = self.shell.file(path)
         return asked.beside(path) if written is None else written
 
 
@@ -82,10 +87,10 @@ def command_in(
         return sum(word.partition("=")[0] in known for word in words)
 
     found = _candidates(shell)
-    if not any(count(words) for words, _ in found):
+    if not any(count(words) for words, _, _ in found):
         shell.read_uncalled()
         found = _candidates(shell)
-    best, place = max(found, key=lambda one: count(one[0]), default=([], ""))
+    best, place, at = max(found, key=lambda one: count(one[0]), default=([], "", -1))
     if not count(best):
         best = [word for words in _stored(shell) if count(words) for word in words]
     if not count(best):
@@ -94,25 +99,26 @@ def command_in(
         raise InputError(f"{name}: {_without(text, known, program, shell.notes)}")
     launcher, words = _divided(best)
     others = [
-        at for one, at in found
+        other for one, other, _ in found
         if 2 * count(one) >= count(best) and _divided(one)[0] and _divided(one)[1] != words
         and one[0] not in _SHOWING
     ]  # fmt: skip
-    chips, said = chips_started(launcher, shell)
+    then = shell.at(at) if at >= 0 else shell
+    chips, said = chips_started(launcher, then)
     return Command(
         words=words,
         chips=chips,
         said=said,
         notes=(*_left_out(place, others), *shell.notes),
         nodes=None if chips else nodes_started(launcher, shell),
-        files=shell.files,
+        shell=then,
         changed=shell.changed,
     )
 
 
-def _candidates(shell: Shell) -> list[tuple[list[str], str]]:
-    """Commands with where they stand; those that only show text come last."""
-    found = [(_flattened(words), place) for words, place in _joined(shell)]
+def _candidates(shell: Shell) -> list[tuple[list[str], str, int]]:
+    """Commands with where they stand and their number; those that only show text come last."""
+    found = [(_flattened(words), place, at) for words, place, at in _joined(shell)]
     return sorted(found, key=lambda one: one[0][:1] and one[0][0] in _SHOWING)
 
 
@@ -178,16 +184,16 @@ def _stored(shell: Shell) -> list[list[str]]:
     return [_flattened(apart(text)) for text in dict.fromkeys(whole)]
 
 
-def _joined(shell: Shell) -> list[tuple[list[str], str]]:
+def _joined(shell: Shell) -> list[tuple[list[str], str, int]]:
     """Commands, those that begin with a flag added to the one before that does."""
-    found: list[tuple[list[str], str]] = []
+    found: list[tuple[list[str], str, int]] = []
     loose = False
-    for words, place in zip(shell.commands, shell.places, strict=True):
+    for at, (words, place) in enumerate(zip(shell.commands, shell.places, strict=True)):
         bare = words[0].startswith("--")
         if bare and loose:
-            found[-1] = (found[-1][0] + words, found[-1][1])
+            found[-1] = (found[-1][0] + words, *found[-1][1:])
         else:
-            found.append((words, place))
+            found.append((words, place, at))
         loose = bare
     return found
 

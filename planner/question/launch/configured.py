@@ -41,10 +41,15 @@ def configured_in(text: str, asked: Asked) -> Configured | None:
         shell = Shell(asked.name, arguments=list(asked.arguments), beside=asked.beside).read(text)
     except InputError:
         return None
-    missing = ""
-    for command, place in zip(shell.commands, shell.places, strict=True):
+    missing, unclear = "", None
+    for number, (command, place) in enumerate(zip(shell.commands, shell.places, strict=True)):
         words = [part for word in command for part in word.split()]  # of `bash -c` too
-        for at, path, content in _files(words, shell):
+        then = shell.at(number)
+        for at, path in _files(words):
+            try:
+                content = then.file(path)
+            except InputError as error:
+                unclear, content = unclear or error, None
             missing = missing or ("" if content else path)
             if content and known_as(content):
                 others = " ".join(word for word in words[at + 1 :] if word != "--")
@@ -52,11 +57,13 @@ def configured_in(text: str, asked: Asked) -> Configured | None:
                 note = f"{place}: the settings are those of {path}{said}"
                 chips, _ = chips_started(words[:at], shell)
                 return Configured(text=content, chips=chips, notes=(note, *shell.notes))
+    if unclear is not None:
+        raise unclear
     return Configured(missing=missing) if missing else None
 
 
-def _files(words: list[str], shell: Shell) -> Iterator[tuple[int, str, str | None]]:
-    """Files of settings that a command names, with where, and their text where they are there."""
+def _files(words: list[str]) -> Iterator[tuple[int, str]]:
+    """Files of settings that a command names, with where."""
     for at, word in enumerate(words):
         if match := _FILE.fullmatch(word):
-            yield at, match[1], shell.file(match[1])
+            yield at, match[1]

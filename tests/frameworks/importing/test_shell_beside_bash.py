@@ -65,4 +65,4 @@ def test_what_a_loop_starts_again_is_named() -> None:
     unknown = Shell("x").read("for f in *.txt {1..3}; do A=1; done; for i in $N; do B=$i; done")
     assert not {"A", "B"} & {*unknown.variables}
     assert len(unknown.notes) == 2
-    assert Shell("x").read("P $((1 << 2)) b").commands == [["P", "$((1 << 2))", "b"]]
+    assert Shell("x").read("P $((1 << 2)) b").commands == [["P", "4", "b"]]

@@ -47,7 +47,7 @@ MANY = "A=(" + f"{'x' * 100} " * 1000 + ")\n"
 @each("text", [
     MANY + 'P "${A[@]}"\n' * 200, MANY + "B=${A:+x}\n" * 200, MANY + "B=${A[1]}\n" * 200,
     MANY + "A[1]=y\n" * 200, MANY + "if [ $X ]; then A+=(y); fi\n" * 200,
-    MANY.replace("(x", "([y]=1 x") + "B=${A[y]}\n" * 200,
+    MANY.replace("(x", "([3]=1 x") + "B=${A[3]}\n" * 200,
     "set -- " + "x " * 20_000 + "\nshift" * 900, "A=" + "a" * 4000 + "\n" + "B=${A#b}\n" * 70,
 ])  # fmt: skip
 def test_what_goes_through_many_letters_each_time_is_refused(text: str) -> None:

@@ -59,7 +59,7 @@ def beside(path: str) -> str | None:
         ("read -r -d '' A <<EOF\n--lr 1\n--bf16\nEOF\nx t.py $A", "--lr 1 --bf16"),
         ("A=$(cat <<EOF\n--lr 1 # (it's\nEOF\n)\nx t.py $A", "--lr 1 # (it's"),
         ("cat > a <<EOF\n--lr 2\nEOF\necho --bf16 >> a\nx t.py $(cat a)", "--lr 2 --bf16"),
-        ("cat <<EOF | tee run2.sh\nx t.py --lr $LR\nEOF\nLR=4\nbash run2.sh", "--lr 4"),
+        ("cat <<'E' | tee run2.sh\nx t.py --lr $LR\nE\nexport LR=4\nbash run2.sh", "--lr 4"),
         ("sbatch -N 2 <<'EOF'\nx t.py --lr $SLURM_NNODES\nEOF", "--lr 2"),
         ('source "$(dirname "${BASH_SOURCE[0]}")/env"\nx t.py --lr $TP', "--lr 4"),
         ('D=$(cd "$(dirname "$0")" >/dev/null && pwd -P)\n. $D/env\nx t.py --lr $TP', "--lr 4"),

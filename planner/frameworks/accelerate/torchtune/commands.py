@@ -58,14 +58,15 @@ def configured(text: str, asked: Asked) -> tuple[str, TuneRun]:
     """
     shell = Shell(asked.name, arguments=list(asked.arguments), beside=asked.beside).read(text)
     found = [
-        (words[words.index("tune") :], place)
-        for words, place in zip(shell.commands, shell.places, strict=True)
+        (words[words.index("tune") :], place, number)
+        for number, (words, place) in enumerate(zip(shell.commands, shell.places, strict=True))
         if "tune" in words and words[words.index("tune") + 1 :][:1] == ["run"]
     ]
     if not found:
         raise InputError(f"{asked.name}: has no command `tune run` that is read")
-    words, place = found[0]
-    others = [at for other, at in found if other != words]
+    words, place, number = found[0]
+    shell = shell.at(number)
+    others = [at for other, at, _ in found if other != words]
     notes = [f"{at}: another launch is left out; what is read is that of {place}" for at in others]
     at = next((at for at, word in enumerate(words) if word == "--config"), len(words))
     path = words[at + 1] if at + 1 < len(words) else ""

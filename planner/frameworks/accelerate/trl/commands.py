@@ -115,10 +115,11 @@ def opened(text: str, asked: Asked) -> Started:
     if not found:
         why = f": {'; '.join(shell.notes)}; give that command by itself" if shell.notes else ""
         raise InputError(f"{asked.name}: has no command with --{_ROWS} that is read{why}")
-    words, place = found[0]
+    words, place, number = found[0]
+    shell = shell.at(number)
     notes = [
         f"{other}: another launch is left out; what is read is that of {place}"
-        for _, other in found[1:] if other != place
+        for _, other, _ in found[1:] if other != place
     ]  # fmt: skip
     at = _program_at(words)
     launcher, own = options_of(words[:at]), options_of(words[at + 1 :])
@@ -156,15 +157,18 @@ def _of_file(text: str, asked: Asked) -> Started:
     )
 
 
-def _commands(shell: Shell) -> list[tuple[list[str], str]]:
-    """Commands that start such a program, those that one word holds taken apart."""
+def _commands(shell: Shell) -> list[tuple[list[str], str, int]]:
+    """Commands that start such a program, with where they stand and their number.
+
+    Those that one word holds are taken apart.
+    """
     found = []
-    for words, place in zip(shell.commands, shell.places, strict=True):
+    for number, (words, place) in enumerate(zip(shell.commands, shell.places, strict=True)):
         flat = [part for word in words for part in (word.split() if " --" in word else [word])]
         names = {word.partition("=")[0] for word in flat}
         line = " ".join(flat)
         if f"--{_ROWS}" in names or (_is_configured(line) and flat[0] != "echo"):
-            found.append((flat, place))
+            found.append((flat, place, number))
     return found
 
 

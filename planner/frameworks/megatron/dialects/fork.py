@@ -123,7 +123,7 @@ def _config(recipe: Recipe, settings: Mapping[str, tuple[str, ...]]) -> dict[str
     """The configuration of DeepSpeed that the script writes; empty where it writes none."""
     for name in ("--deepspeed_config", "--deepspeed-config"):
         path = (settings.get(name) or ("",))[-1]
-        text = recipe.command.files.get(path)
+        text = recipe.command.shell.written(path)
         if text is not None:
             try:
                 found = json.loads(text)

@@ -1,86 +1,214 @@
-"""Simple commands of shell text: those of the shell itself, functions, files and other scripts."""
+"""Simple commands of shell text: assignments, functions, and other scripts that are started."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from planner.base.errors import InputError
-from planner.base.numerals import is_digits
+from planner.frameworks.reading.shell.assignments import (
+    declare,
+    is_assignment,
+    makes_local,
+    set_all,
+    set_array,
+)
+from planner.frameworks.reading.shell.conditions import holds, is_test
+from planner.frameworks.reading.shell.expansion.printing import emit, own_prints
+from planner.frameworks.reading.shell.expansion.silence import heard, silenced
+from planner.frameworks.reading.shell.maybe import after_some, apart, contain
 from planner.frameworks.reading.shell.slurm import slurm_variables
-from planner.frameworks.reading.shell.states import Array, Layer
-from planner.frameworks.reading.shell.values import expanded, sum_in
-from planner.frameworks.reading.shell.words import Statement, Word
+from planner.frameworks.reading.shell.states import Array, Layer, Lost, Stop
+from planner.frameworks.reading.shell.steps.builtins import DECLARING, OPTIONS, OWN
+from planner.frameworks.reading.shell.steps.files import (
+    Command,
+    Redirections,
+    changes,
+    input_of,
+    parted,
+    write,
+)
+from planner.frameworks.reading.shell.steps.nodes import Function, Simple
+from planner.frameworks.reading.shell.values import expanded, is_known
+from planner.frameworks.reading.shell.words import Statement, Word, bare
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
 
-_REDIRECTION = re.compile(r"(?:[0-9]*[<>]{1,2}|&>>?)(.*)", re.DOTALL)
-_WRITES = re.compile(r"(?:1?(>{1,2})|&(>{1,2}))(.*)", re.DOTALL)
 GIVEN = re.compile(r"([A-Z_][A-Z0-9_]*)=(.*)", re.DOTALL)
 """A variable of the environment among the arguments of a script."""
 _EVERY = re.compile(r"\"\$@\"|\$@|\$\*")
-_MESSAGE = re.compile(r"1?>&2")
-_PLACEHOLDER = re.compile(r"<[^<>|&\n]+>")
-_SUM = re.compile(r"\s*([A-Za-z_]\w*)\s*(\+\+|--|[-+*/%]?=(?!=))\s*(.*)", re.DOTALL)
+_NAMED = re.compile(r"([A-Za-z_]\w*)(?:=|$)")
 DEEPEST = 8  # files and functions within one another
 _SHELLS = ("bash", "sh", "zsh")
 _STARTERS = (*_SHELLS, "srun", "sbatch", "salloc", "mpirun", "mpiexec", "sudo", "stdbuf", "env")
 _ASKING = (
-    "grep", "command", "which", "type", "nvidia-smi", "rocm-smi", "diff", "cmp", "pgrep", "ping",
-    "nc", "lspci", "mountpoint", "getent", "id", "hash", "[", "[[",
+    "grep", "which", "nvidia-smi", "rocm-smi", "diff", "cmp", "pgrep", "ping", "nc", "lspci",
+    "mountpoint", "getent", "id",
 )  # fmt: skip
 """Commands that are run to learn whether they succeed; others are taken to."""
+_OUTSIDE = ("env", "nohup")
+_WHICH = "a function of which it is not known which one it is"
 
 
-class Stop(Exception):  # noqa: N818  (no error: the end of a loop, a function or a script)
-    """What ends more than a command: `break`, `continue`, `return` or `exit`."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
-
-
-def started(shell: Shell, words: list[str], statement: Statement) -> bool | None:
-    """Takes a command; whether it succeeds, None: that is not known.
-
-    Args:
-        shell: The state, which changes.
-        words: The command, filled in.
-        statement: Where it stands, with its documents and files.
-    """
-    first, line = words[0], statement.line
+def run_simple(shell: Shell, node: Simple) -> None:
+    """Takes assignments, and keeps a command with its words filled in."""
+    statement = node.statement
     piped, shell.piped = shell.piped, None
-    if statement.document is not None:
-        piped = shell.filled(statement.document)
-    _write(shell, words, statement, piped)
-    if first == "xargs" and piped is not None and len(words) > 1:
-        words = [*words[1:], *piped.split()]
-    words = _with_arguments(shell, words)
-    if own := _OWN.get(first):
-        own(shell, words, line)
-    elif first in ("read", "mapfile", "readarray"):
-        _read(shell, words, piped, line)
-    elif first == "getopts":
-        _getopts(shell, words, line)
-    elif first in shell.functions:
-        if not call(shell, first, words[1:], line):
-            shell.note(line, f"`{first}`, which is too deep within other functions,")
-    elif statement.document is not None and _is_shell(words):
-        _take_options(shell, words)
-        shell.read_within(piped or "", "a document")
-    elif first != "echo" or not _is_message(statement):
-        shell.commands.append(words)
-        shell.places.append(shell.place(line))
-        _start(shell, words)
-    return _status(shell, first)
+    shell.supposing = False
+    shell.line = statement.line
+    if statement.array:
+        set_array(shell, statement)
+        return shell.says(0)
+    files = Redirections.of(shell, statement.words)
+    words = files.words
+    first = bare(words[0]) if words else ""
+    if is_test(words):
+        return _test(shell, words, statement.line)
+    piped = input_of(shell, statement, files, piped)
+    if first in DECLARING and first not in shell.functions:
+        return _declare(shell, words, node)
+    outside = first in ("exec", *_OUTSIDE) and first not in shell.functions
+    while words and outside and bare(words[0]) in ("exec", *_OUTSIDE):
+        words.pop(0)
+    alone = [] if words else [first]
+    _command(shell, words, statement, Command(alone, node.line, files, piped, outside=outside))
+    if first == "exec" and outside and words:
+        raise Stop("exit")
+    return None
 
 
-def _is_message(statement: Statement) -> bool:
-    """Whether what a command prints goes to standard error."""
-    return any(_MESSAGE.fullmatch(one.text) for word in statement.words for one in word[:1])
+def _test(shell: Shell, words: list[Word], line: int) -> None:
+    found = holds(words, shell, line)
+    shell.says(None if found is None else int(not found))
+
+
+def _declare(shell: Shell, words: list[Word], node: Simple) -> None:
+    """Takes a declaration with the arrays in it, and what scripts get of it."""
+    line, is_local = node.line, makes_local(words)
+    if bare(words[0]) == "local" and not shell.local:
+        return shell.says(1)
+    if bare(words[0]) == "local" and any(bare(word) == "-" for word in words[1:]):
+        for name in OPTIONS:
+            shell.make_local(name)
+    if not is_local and bare(words[0]) in ("declare", "typeset"):
+        _global(shell, words, line)
+    declare(shell, words, line, node.arrays)
+    for statement in node.arrays:
+        set_array(shell, statement)
+    flags = "".join(bare(word) for word in words[1:] if bare(word)[:1] == "-")
+    if bare(words[0]) == "export" or "x" in flags:
+        named = [word[0].text for word in words[1:] if is_assignment(word)]
+        others = [word for word in words[1:] if not is_assignment(word)]
+        texts = [*named, *(text for word in others for text in shell.fields(word))]
+        for match in filter(None, map(_NAMED.match, texts)):
+            if "n" in flags:
+                shell.exported.pop(match[1], None)
+            else:
+                shell.exported[match[1]] = ""
+    return shell.says(0)
+
+
+def _global(shell: Shell, words: list[Word], line: int) -> None:
+    """`declare -g` sets what is below the variables of functions."""
+    for match in filter(None, (_NAMED.match(word[0].text) for word in words[1:])):
+        frames = [one for one in shell.local if match[1] in one]
+        for frame in frames[:1]:
+            frame[match[1]] = (None, shell.place(line))
+        if frames:
+            shell.forget(match[1], line)
+            shell.unsettled[match[1]] = ""
+
+
+def _command(shell: Shell, words: list[Word], statement: Statement, command: Command) -> None:
+    """A command with the assignments before it, which end with it; its words are filled in first.
+
+    Without a command they stay.
+    """
+    count = next((at for at, word in enumerate(words) if not is_assignment(word)), len(words))
+    own: list[str] = []
+    ends = None
+    for word in words[count:]:
+        texts = shell.fields(word)
+        ends = len(own) if ends is None and _is_open(word, texts) else ends
+        own += texts
+    set_before = words[:count]
+    resting = shell.supposing
+    before = set_all(shell, set_before, statement.line)
+    if not own:
+        unclear = any("$(" in part.text or "`" in part.text for word in words for part in word)
+        write(shell, command)
+        return shell.says(None if unclear else 0)
+    shell.exported.update(dict.fromkeys(before, ""))
+    shell.supposing = resting
+    shell.says(None, taken=True)
+    document = statement.document is not None
+    try:
+        started(shell, replace(command, words=own, ends=ends, document=document))
+    finally:
+        for name, (value, place) in before.items():
+            shell.restore(name, value, place)
+    return None
+
+
+def _is_open(word: Word, texts: list[str]) -> bool:
+    """Whether a word may become any number of words."""
+    loose = any(not part.quoted and part.expands and not is_known(part.text) for part in word)
+    listed = any("@" in part.text and part.expands for part in word)
+    return (loose or listed) and not all(map(is_known, texts))
+
+
+def started(shell: Shell, command: Command) -> None:
+    """Takes a command whose words are filled in."""
+    words, first = command.words, command.words[0]
+    if first in ("command", "builtin") and words[1:2] and words[1][:1] != "-":
+        ends = None if command.ends is None else command.ends - 1
+        outside = words[1] not in OWN
+        return started(shell, replace(command, words=words[1:], ends=ends, outside=outside))
+    if first == "xargs" and command.given is not None and len(words) > 1:
+        words = [*words[1:], *command.given.split()]
+    command = replace(command, words=_with_arguments(shell, words))
+    if first in shell.functions and not command.outside:
+        for_files(shell, command)
+        outer = silenced(shell, silent=command.files.goes_away)
+        if not call(shell, first, words[1:], command.line, ends=command.ends):
+            shell.note(command.line, f"`{first}`, which is too deep within other functions,")
+            shell.forget_all(command.line)
+        heard(shell, outer)
+    elif (own := OWN.get(first)) and not command.outside:
+        write(shell, command)
+        own(shell, command)
+        own_prints(shell, command)
+    elif command.document and _is_shell(command.words):
+        _take_options(shell, command.words)
+        part = partial(shell.read_within, command.given or "", "a document")
+        apart(shell, command.line, part, alone=True)
+    else:
+        _other(shell, command)
+    return None
+
+
+def for_files(shell: Shell, command: Command) -> None:
+    """Of a function it is not known what it prints to files."""
+    write(shell, command)
+    shell.piped = None
+
+
+def _other(shell: Shell, command: Command) -> None:
+    """A command from outside, or one that prints."""
+    words = command.words
+    write(shell, command)
+    emit(shell, command)
+    if words[0] == "echo" and command.files.is_message:
+        return shell.says(0)
+    shell.keep_command(words, command.line)
+    if not _start(shell, words):
+        changes(shell, words, command.line)
+    if words[0] == "echo":
+        return shell.says(0)
+    return shell.says(None, taken=words[0] not in _ASKING)
 
 
 def _with_arguments(shell: Shell, words: list[str]) -> list[str]:
@@ -94,13 +222,6 @@ def _with_arguments(shell: Shell, words: list[str]) -> list[str]:
     return [*words[:at], expanded(text, shell), *(() if given else words[at + 1 :])]
 
 
-def _status(shell: Shell, first: str) -> bool | None:
-    """Whether a command succeeds; None: that is not known."""
-    if first == "getopts" and not shell.arguments:
-        return False
-    return None if first in _ASKING else first != "false"
-
-
 def begins(shell: Shell, *, knows_place: bool) -> None:
     """Takes what is given to a script: its environment, as in `NODES=8 bash run.sh`, and its place.
 
@@ -110,6 +231,7 @@ def begins(shell: Shell, *, knows_place: bool) -> None:
     """
     while shell.arguments and (match := GIVEN.fullmatch(shell.arguments[0])):
         shell.variables[match[1]] = match[2]
+        shell.exported[match[1]] = ""
         shell.arguments = shell.arguments[1:]
     if knows_place:
         lies_at(shell, shell.name.rpartition("/")[2])
@@ -120,10 +242,15 @@ def lies_at(shell: Shell, path: str) -> None:
     place = path if path.startswith(("./", "../")) else f"./{path}"
     shell.variables.update({"0": place, "BASH_SOURCE": Array([place])})
     for name in ("PWD", "SLURM_SUBMIT_DIR"):
-        shell.variables.setdefault(name, ".")
+        shell.exported[name] = ""
+        if name not in shell.changed:
+            shell.variables.setdefault(name, ".")
 
 
-def call(shell: Shell, name: str, arguments: list[str], line: int, *, exact: bool = True) -> bool:
+def call(
+    shell: Shell, name: str, arguments: list[str], line: int, *, exact: bool = True,
+    ends: int | None = None,
+) -> bool:  # fmt: skip
     """Goes through a function; False: it is too deep within others.
 
     Args:
@@ -132,77 +259,59 @@ def call(shell: Shell, name: str, arguments: list[str], line: int, *, exact: boo
         arguments: That it is called with.
         line: Where it is called; 0: nowhere.
         exact: Whether it has no further arguments.
+        ends: The word of the command from which on they are not known; None: all are.
     """
     shell.called.add(name)
     if shell.depth >= DEEPEST:
         return False
     shell.spend(steps=1)
-    outer = shell.arguments, shell.exact, shell.called_at, shell.asks_only
-    shell.called_at = shell.called_at or (shell.place(line) if line else "")
-    shell.arguments, shell.exact, shell.asks_only = arguments, exact, False
-    shell.local.append(Layer())
-    shell.depth += 1
-    try:
-        shell.body(shell.functions[name].body)
-    except Stop as stop:
-        if stop.what == "exit":
-            raise
-    finally:
-        shell.depth -= 1
-        for local, value in shell.local.pop().items():
-            shell.restore(local, value)
-        shell.arguments, shell.exact, shell.called_at, shell.asks_only = outer
+    given = (arguments if ends is None else arguments[: max(ends - 1, 0)], exact, ends is not None)
+    parts = [partial(_call, function=one, given=given, line=line) for one in shell.functions[name]]
+    if len(parts) == 1:
+        parts[0](shell)
+    else:
+        after_some(shell, line, _WHICH, parts, closed=True)
     return True
+
+
+def _call(
+    shell: Shell,
+    *,
+    function: Function | Lost | None,
+    given: tuple[list[str], bool, bool],
+    line: int,
+) -> None:
+    """Goes through one of the functions that a name may stand for; None: it is none."""
+    if function is None:
+        return shell.says(None, taken=True)
+    if isinstance(function, Lost):
+        return shell.forget_all(line)
+    outer = shell.called_at, shell.guarded, shell.loops, shell.asking
+    before = shell.arguments, shell.exact, shell.open_ended
+    shell.called_at = shell.called_at or (shell.place(line) if line else "")
+    shell.restore_arguments(given)
+    shell.loops, shell.asking = 0, False
+    shell.local.append(Layer())
+    shell.depth, shell.within = shell.depth + 1, shell.within + 1
+
+    def part() -> None:
+        shell.says(0)
+        shell.body(function.body)
+
+    try:
+        contain(shell, line, part, lambda stop: stop.what == "return")
+    finally:
+        shell.depth, shell.within = shell.depth - 1, shell.within - 1
+        for local, (value, place) in shell.local.pop().items():
+            shell.restore(local, value, place)
+        shell.restore_arguments(before)
+        shell.called_at, shell.guarded, shell.loops, shell.asking = outer
+    return None
 
 
 def without_files(words: list[Word]) -> list[Word]:
     """Words without redirections and the files that they name."""
-    found, skips = [], False
-    for word in words:
-        match = None if word[0].quoted else _REDIRECTION.match(word[0].text)
-        if not skips and not match:
-            found.append(word)
-        skips = match is not None and len(word) == 1 and not match[1]
-    return found
-
-
-def _written(shell: Shell, statement: Statement) -> list[tuple[str, bool]]:
-    """Files that a command writes to, and whether it adds to what they hold."""
-    found: list[tuple[str, bool]] = []
-    sign = ""
-    for word in statement.words:
-        text = shell.text(word)
-        if sign:
-            found.append((text, sign == ">>"))
-        match = None if word[0].quoted else _WRITES.fullmatch(text)
-        sign = (match[1] or match[2]) if match and not match[3] else ""
-        if match and match[3] and not match[3].startswith("&"):
-            found.append((match[3], (match[1] or match[2]) == ">>"))
-    return found
-
-
-def _write(shell: Shell, words: list[str], statement: Statement, piped: str | None) -> None:
-    """Keeps what `cat`, `echo` and `tee` write."""
-    files = _written(shell, statement)
-    if words[0] == "tee":
-        files += [(one, "-a" in words) for one in words[1:] if one != "-a"]
-    text = piped if words[0] in ("cat", "tee") and len(words) == 1 + (words[0] == "tee") else None
-    if words[0] == "tee":
-        text = piped
-    elif words[0] == "echo":
-        text = " ".join(one for one in words[1:] if one not in ("-e", "-n"))
-    elif words[0] == "cat" and statement.document is None:
-        held = [shell.file(one) for one in words[1:]]
-        known = bool(held) and None not in held
-        text = "\n".join(one for one in held if one is not None) if known else piped
-    if text is None:
-        return
-    for name, adds in files:
-        before = f"{shell.files[name]}\n" if adds and name in shell.files else ""
-        shell.spend(len(before))
-        shell.files[name] = before + text
-    if not files:
-        shell.piped = text
+    return parted(words)[0]
 
 
 def _is_shell(words: list[str]) -> bool:
@@ -214,124 +323,33 @@ def _is_shell(words: list[str]) -> bool:
 def _take_options(shell: Shell, words: list[str]) -> None:
     """Takes what a command says to Slurm of the job that it starts."""
     if words[:1] in (["srun"], ["sbatch"]):
-        shell.variables.update(slurm_variables(words[1:]))
+        found = slurm_variables(words[1:])
+        shell.variables.update(found)
+        shell.exported.update(dict.fromkeys(found, ""))
         shell.options += words[1:]
 
 
-def _start(shell: Shell, words: list[str]) -> None:
+def _start(shell: Shell, words: list[str]) -> bool:
     """Reads a script that is started with arguments, where it lies beside this one."""
     place = next(
         (at for at, word in enumerate(words) if word.endswith(".sh") and word[0] != "-"), None
     )
     if place is None or (place and words[0] not in _STARTERS) or "-c" in words[:place]:
-        return
+        return False
     path = words[place]
     name = path.rpartition("/")[2]
     text = shell.file(path.removeprefix("./")) or shell.file(name)
     if text is None:
         shell.missing.append(name)
-        return
-    outer = shell.variables, shell.arguments, shell.exact
-    shell.variables = Layer(shell.variables)
-    _take_options(shell, words[:place])
-    lies_at(shell, path if shell.file(path.removeprefix("./")) else name)
-    shell.arguments, shell.exact = words[place + 1 :], True
-    try:
+        return False
+    at = path if shell.file(path.removeprefix("./")) else name
+
+    def part() -> None:
+        _take_options(shell, words[:place])
+        lies_at(shell, at)
+        shell.restore_arguments((words[place + 1 :], True, False))
         if not shell.read_within(text, name):
             shell.missing.append(name)
-    finally:
-        shell.variables, shell.arguments, shell.exact = outer
 
-
-def _source(shell: Shell, words: list[str], line: int) -> None:
-    """Reads a file that a script takes its variables from, where it lies beside it."""
-    if len(words) < 2:
-        return
-    text, outer = shell.file(words[1]), shell.value("BASH_SOURCE")
-    shell.variables["BASH_SOURCE"] = Array([words[1]])
-    if text is None or not shell.read_within(text, words[1].rpartition("/")[2]):
-        shell.note(line, f"`source {words[1]}`, which does not lie beside it,")
-    shell.restore("BASH_SOURCE", outer)
-
-
-def _eval(shell: Shell, words: list[str], line: int) -> None:
-    text = " ".join(words[1:])
-    if not set(text) & set("'\""):
-        text = _PLACEHOLDER.sub(r"'\g<0>'", text)  # stands for a value, and is no redirection
-    try:
-        shell.read_within(text, "")
-    except InputError:
-        shell.commands.append(words)
-        shell.places.append(shell.place(line))
-
-
-def _shift(shell: Shell, words: list[str], line: int) -> None:
-    count = int(words[1]) if len(words) > 1 and is_digits(words[1]) else 1
-    shell.spend(len(shell.arguments))
-    shell.arguments = shell.arguments[min(count, 1 << 20) :]
-
-
-def _set(shell: Shell, words: list[str], line: int) -> None:
-    if "--" in words:
-        shell.arguments, shell.exact = words[words.index("--") + 1 :], True
-
-
-def _unset(shell: Shell, words: list[str], line: int) -> None:
-    for name in words[1:]:
-        shell.variables.pop(name, None)
-        shell.changed.pop(name, None)
-
-
-def _let(shell: Shell, words: list[str], line: int) -> None:
-    for text in words[1:]:
-        sum_is(shell, text, line)
-
-
-def sum_is(shell: Shell, text: str, line: int) -> None:
-    """Takes `X = 4`, `X += 1`, `X++` of a sum."""
-    match = _SUM.match(text)
-    if match is None:
-        return
-    name, sign, right = match.groups()
-    if sign in ("++", "--"):
-        right, sign = "1", sign[0]
-    value = sum_in(right if sign == "=" else f"{name} {sign[0]} ({right})", shell)
-    if value is None:
-        shell.forget(name, line)
-    else:
-        shell.assign(name, str(value), line)
-
-
-def _read(shell: Shell, words: list[str], piped: str | None, line: int) -> None:
-    """`read -d '' NAME <<EOF` takes a document; what else is read is not known."""
-    names = [one for at, one in enumerate(words[1:]) if one.isidentifier() and words[at] != "-d"]
-    whole = len(names) == 1 and "d" in "".join(one for one in words if one[:1] == "-")
-    if words[0] == "read" and whole and piped is not None:
-        shell.assign(names[0], piped.strip(), line)
-        return
-    for name in names:
-        shell.forget(name, line)
-
-
-def _getopts(shell: Shell, words: list[str], line: int) -> None:
-    if len(words) > 2 and shell.arguments:
-        shell.forget(words[2], line)
-
-
-def _printf(shell: Shell, words: list[str], line: int) -> None:
-    if len(words) > 2 and words[1] == "-v":
-        shell.forget(words[2], line)
-
-
-def _stops(what: str) -> Callable[[Shell, list[str], int], None]:
-    def stop(shell: Shell, words: list[str], line: int) -> None:
-        shell.stop(what)
-
-    return stop
-
-
-_OWN: dict[str, Callable[[Shell, list[str], int], None]] = {
-    "source": _source, ".": _source, "eval": _eval, "shift": _shift, "set": _set,
-    "unset": _unset, "let": _let, "printf": _printf,
-    **{name: _stops(name) for name in ("exit", "return", "break", "continue")},
-}  # fmt: skip
+    apart(shell, 0, part, alone=True)
+    return True

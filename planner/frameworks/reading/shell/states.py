@@ -7,7 +7,30 @@ from enum import Enum
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
+from frozen_records import dataclass
+
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What stands for a file or a function that is not known; `place`: since where."""
+
+    place: str
+
+
+class Stop(Exception):  # noqa: N818  (no error: the end of a loop, a function or a script)
+    """What ends more than a command: `break`, `continue`, `return` or `exit`.
+
+    Attributes:
+        what: Which of them.
+        levels: How many loops it ends.
+        place: Where a script ends with an error that it names; else empty.
+    """
+
+    def __init__(self, what: str, levels: int = 1, place: str = "") -> None:
+        super().__init__(what)
+        self.what, self.levels, self.place = what, levels, place
 
 
 class _Gone(Enum):
@@ -54,6 +77,45 @@ class Layer(MutableMapping[str, T], Generic[T]):
             self.own[name] = _Gone.GONE
         else:
             del self.own[name]
+
+    def settled(self, base: Layer[T]) -> Layer[T]:
+        """The layer below that is named, with all that differs from it put into it."""
+        above: list[Layer[T]] = []
+        for layer in self.chain():
+            if layer is base:
+                break
+            above.append(layer)
+        for one in reversed(above):
+            for name, value in one.own.items():
+                if isinstance(value, _Gone):
+                    base.pop(name, None)
+                else:
+                    base[name] = value
+        return base
+
+    def chain(self) -> Iterator[Layer[T]]:
+        """This one and those below."""
+        layer: Layer[T] | None = self
+        while layer is not None:
+            yield layer
+            layer = layer._below
+
+    def apart(self, other: Layer[T]) -> Iterator[str]:
+        """Names that may differ from those of another one over the same layer."""
+        if self._below is other:
+            yield from self.own
+            return
+        below = {id(one) for one in other.chain()}
+        common = 0
+        for one in self.chain():
+            if id(one) in below:
+                common = id(one)
+                break
+            yield from one.own
+        for one in other.chain():
+            if id(one) == common:
+                break
+            yield from one.own
 
     def __iter__(self) -> Iterator[str]:
         below: Iterable[str] = () if self._below is None else self._below

@@ -1,206 +1,357 @@
-"""What `$` stands for in shell text: variables with their defaults and cuts, sums, outputs.
+"""What the words of shell text stand for: values with their operators, sums, outputs.
 
+A word becomes pieces: of each it is known whether it stands in quotes, and whether it is known.
 Whatever is not known stays as it is written, with its `$`.
 """
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
-from typing import Protocol
+from collections.abc import Sequence
 
-from planner.base.files import without_advice
+from planner.frameworks.reading.shell.expansion.arithmetic import computed, targets
+from planner.frameworks.reading.shell.expansion.arrays import get, is_named, keys
+from planner.frameworks.reading.shell.expansion.brackets import past_brackets
+from planner.frameworks.reading.shell.expansion.homes import at_home
+from planner.frameworks.reading.shell.expansion.operators import CUT, cased, cut, part, replaced
+from planner.frameworks.reading.shell.expansion.patterns import NotFollowed, Pattern
+from planner.frameworks.reading.shell.expansion.pieces import (
+    Piece,
+    Scope,
+    is_known,
+    is_unset,
+    pattern_in,
+    separators,
+    several,
+    shown,
+    together,
+)
 from planner.frameworks.reading.shell.states import Array
-from planner.frameworks.reading.shell.words import past_brackets
+from planner.frameworks.reading.shell.words import Part, Word, parts_of
+
+__all__ = ("Scope", "is_known")
 
 _SPECIAL = re.compile(r"[$`\\]")
-_NAME = re.compile(r"[A-Za-z_]\w*|[0-9#@*]")
+_NAME = re.compile(r"[A-Za-z_]\w*|[0-9#@*?!$-]")
 _BRACED = re.compile(
-    r"(?P<count>#(?=[\w@*]))?(?P<through>!)?(?P<name>\w+|[@*#])(?P<at>\[[^\]]*\])?(?P<rest>.*)",
-    re.DOTALL,
+    r"(?P<count>#(?=[\w@*?]))?(?P<through>!(?=[\w@*]))?(?P<name>[A-Za-z_]\w*|[0-9]+|[@*#?])",
 )
-_REST = re.compile(r"(?P<sign>:?[-=?+]|##?|%%?|//?|\^\^?|,,?|:)(?P<text>.*)", re.DOTALL)
-_SUM = re.compile(r"[0-9+\-*/% ()]{1,200}")
-_TEST = re.compile(r"[0-9+\-*/% ()<>=!&|]{1,200}")
+_REST = re.compile(r"(?P<sign>:?[-=?+]|##?|%%?|//?|\^\^?|,,?|@|:)(?P<text>.*)", re.DOTALL)
+_WHOLE = ("[@]", "[*]")
+_SHORT = 18  # digits of a number in 64 bits
 _DEEPEST = 8  # values within values
-_LONGEST_CUT = 4096  # letters of a value whose ends are cut
-_CUT = 64  # letters that each of them counts as, for an end may lie behind any
-
-
-class Scope(Protocol):
-    """Where values come from; `name` is what messages call the text."""
-
-    name: str
-
-    def value(self, name: str) -> str | Array | None:
-        """Of a variable; None: it is not known, or not set."""
-
-    def is_unset(self, name: str) -> bool:
-        """Whether nothing sets it, so that its default holds."""
-
-    def assign(self, name: str, value: str | Array) -> None:
-        """Sets a variable (`${X:=8}`)."""
-
-    def output(self, command: str, depth: int) -> str | None:
-        """What a command prints; None: that is not known."""
-
-    def spend(self, letters: int) -> None:
-        """Counts work."""
-
-
-def is_known(text: str) -> bool:
-    """Whether nothing in a text is as it was written."""
-    return "$" not in text and "`" not in text
 
 
 def expanded(text: str, scope: Scope, depth: int = 0) -> str:
     """A text with what is known filled in."""
-    found: list[str] = []
+    return together(_of_part(Part(text, True, True), scope, depth))
+
+
+def pieces(word: Word, scope: Scope, depth: int = 0) -> list[Piece]:
+    """What the pieces of a word become."""
+    return [one for part in word for one in _of_part(part, scope, depth)]
+
+
+def unquoted(text: str, scope: Scope, depth: int = 0) -> str | None:
+    """A text as it stands between brackets, without its quotes; None: it is not known."""
+    found = pieces(parts_of(text, scope.name), scope, depth + 1) if depth < _DEEPEST else []
+    return together(found) if all(one.known for one in found) and depth < _DEEPEST else None
+
+
+def sum_in(text: str, scope: Scope, depth: int = 0) -> int | None:
+    """The value of an expression in which variables need no sign; None: it is not known."""
+    if depth > _DEEPEST:
+        for name in targets(text):
+            scope.forget(name, scope.line)
+        return None
+    if text.isdecimal() and text[0] != "0" and len(text) < _SHORT:
+        return int(text)
+    plain = expanded(text, scope, depth + 1).replace('"', "")
+    return computed(plain, scope, depth)
+
+
+def _of_part(part: Part, scope: Scope, depth: int) -> list[Piece]:
+    if not part.expands:
+        return [Piece(part.text, part.quoted)]
+    found: list[Piece] = [Piece("", True)] if part.quoted and not part.text else []
     at = 0
-    while match := _SPECIAL.search(text, at):
-        found.append(text[at : match.start()])
-        at = match.start()
-        piece, end = _piece(text, at, scope, depth)
-        found.append(piece)
-        at = end
-    return "".join([*found, text[at:]])
+    while match := _SPECIAL.search(part.text, at):
+        if match.start() > at:
+            found.append(Piece(part.text[at : match.start()], part.quoted))
+        more, at = _piece(part.text, match.start(), scope, depth, quoted=part.quoted)
+        found += more
+    return [*found, Piece(part.text[at:], part.quoted)] if at < len(part.text) else found
 
 
-def _piece(text: str, at: int, scope: Scope, depth: int) -> tuple[str, int]:
+def _piece(
+    text: str, at: int, scope: Scope, depth: int, *, quoted: bool
+) -> tuple[list[Piece], int]:
     """What stands for the sign at a place, and where the text goes on."""
-    if text[at] == "\\":
-        escapes = text[at + 1 : at + 2] in ("$", "`")
-        return (text[at + 1] if escapes else "\\"), at + 1 + escapes
-    end, found = at + 1, None
     following = text[at + 1 : at + 2]
+    if text[at] == "\\":
+        escapes = following in ("$", "`", "\\") and following != ""
+        return [Piece(following if escapes else "\\", True)], at + 1 + escapes
+    end = at + 1
+    found: list[Piece] | None = None
     if text[at] == "`":
         close = text.find("`", at + 1)
         end = max(close, at) + 1
-        found = scope.output(text[at + 1 : close], depth) if close > 0 else None
+        found = shown(scope.output(text[at + 1 : close], depth), quoted) if close > 0 else None
     elif following and following in "({":
         close = past_brackets(text, at + 1, scope.name) or at
         end = close + 1
-        found = _bracketed(text[at:end], scope, depth) if close > at and depth <= _DEEPEST else None
+        if close > at and depth <= _DEEPEST:
+            found = _bracketed(text[at:end], scope, depth, quoted)
+        elif text[at + 1] == "{" or text[at + 2 : at + 3] == "(":
+            for one in targets(text[at:end]):
+                scope.forget(one, scope.line)
     elif name := _NAME.match(text, at + 1):
         end = name.end()
-        value = scope.value(name[0])
-        found = _joined(value, scope)
-    return (text[at:end] if found is None else found), end
+        found = _listed(scope, name[0], "", quoted)
+    else:
+        return [Piece(text[at], quoted)], end
+    if found is None:
+        return [Piece(text[at:end], quoted, known=False)], end
+    raw = text[at:end]
+    return [Piece(one.text, one.quoted, one.known, one.value, one.ends, raw) for one in found], end
 
 
-def _bracketed(whole: str, scope: Scope, depth: int) -> str | None:
+def _bracketed(whole: str, scope: Scope, depth: int, quoted: bool) -> list[Piece] | None:
     if whole.startswith("$((") and whole.endswith("))"):
         value = sum_in(whole[3:-2], scope, depth)
-        return None if value is None else str(value)
+        return None if value is None else shown(str(value), quoted)
     if whole.startswith("$("):
-        return scope.output(whole[2:-1], depth)
-    return _braced(whole[2:-1], scope, depth)
+        return shown(scope.output(whole[2:-1], depth), quoted)
+    return Braced(whole[2:-1], scope, depth, quoted).found()
 
 
-def _joined(value: str | Array | None, scope: Scope) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    scope.spend(value.letters)
-    return " ".join(value)
-
-
-def _braced(inner: str, scope: Scope, depth: int) -> str | None:
-    """The value of `${...}`; None: it is not known."""
-    match = _BRACED.fullmatch(inner)
-    if match is None:
-        return None
-    name = match["name"]
+def _listed(scope: Scope, name: str, at: str, quoted: bool) -> list[Piece] | None:
+    """A value, or all elements of an array or all arguments."""
     value = scope.value(name)
-    unset = value is None and scope.is_unset(name)
-    if match["through"]:
-        named = value if isinstance(value, str) and not match["rest"] else None
-        found = scope.value(named) if named and named.isidentifier() else None
-        return _joined(found, scope)
-    if match["count"]:
-        whole = match["at"] in ("[@]", "[*]") or name in "@*"
-        if value is None or match["rest"]:
+    if not at and name not in ("@", "*") and isinstance(value, Array):
+        value = get(scope, name, "0" if is_named(scope, name) else 0)
+    if value is None or isinstance(value, str):
+        return shown(value, quoted)
+    if is_named(scope, name) and len(value) > 1:
+        return None  # their order is not known
+    scope.spend(value.letters)
+    return several(value, scope, quoted, join="*" in (name, at.strip("[]")))
+
+
+class Braced:
+    """`${...}`: a name, an index, and an operator."""
+
+    def __init__(self, inner: str, scope: Scope, depth: int, quoted: bool) -> None:
+        self.scope, self.depth, self.quoted = scope, depth, quoted
+        self.match = _BRACED.match(inner)
+        self.name, self.at, self.rest = "", "", ""
+        if self.match is not None:
+            self.name = self.match["name"]
+            end = self.match.end()
+            if inner[end : end + 1] == "[":
+                close = past_brackets(inner, end, scope.name)
+                self.at = inner[end : (close or end) + 1]
+            self.rest = inner[end + len(self.at) :]
+
+    def found(self) -> list[Piece] | None:  # noqa: PLR0911  (one for each form)
+        """What it stands for; None: it is not known."""
+        if self.match is None:
             return None
-        size = len(value) if isinstance(value, str) is not whole else 1
-        return str(size) if whole or is_known(_joined(value, scope) or "") else None
-    if match["at"] and value is not None:
-        value = _element(value, match["at"][1:-1], scope, depth)
-    text = _joined(value, scope)
-    rest = _REST.fullmatch(match["rest"])
-    if rest is None:
-        return None if match["rest"] else text
-    if isinstance(value, Array) and rest["sign"] == ":":
-        some = sliced(value, rest["text"], scope, int(name in "@*"), depth)
-        text = None if some is None else " ".join(some)
-    else:
-        text = _altered(name, text, unset, rest, scope, depth)
-    return text
+        whole = self.at in _WHOLE or self.name in ("@", "*")
+        if self.match["through"]:
+            return self._through()
+        if self.match["count"]:
+            return None if self.rest else shown(self._count(whole), self.quoted)
+        rest = _REST.fullmatch(self.rest)
+        if self.rest and rest is None:
+            return None
+        if rest and rest["sign"].lstrip(":") and rest["sign"][-1] in "-=?+":
+            return self._defaulted(rest["sign"], rest["text"], whole)
+        if not whole:
+            text = self._text()
+            altered = None if text is None else self._altered(text, rest)
+            return shown(altered, self.quoted)
+        return self._all(rest)
 
-
-def _element(value: str | Array, at: str, scope: Scope, depth: int) -> str | Array | None:
-    """Of an array what an index or a key names."""
-    if at in ("@", "*"):
+    def _text(self) -> str | None:
+        """The value, or that of the element; None: it is not known."""
+        value = self.scope.value(self.name)
+        if self.at:
+            return get(self.scope, self.name, self._index()) if value is not None else None
+        if isinstance(value, Array):
+            return get(self.scope, self.name, "0" if is_named(self.scope, self.name) else 0)
         return value
-    items = Array([value]) if isinstance(value, str) else value
-    key = expanded(at.strip("\"'"), scope, depth + 1)
-    scope.spend(items.letters)
-    if items.keyed:
-        found = [item for item in items if item.startswith(f"[{key}]=")]
-        return found[-1].partition("=")[2] if found else None
-    index = sum_in(at, scope, depth)
-    if index is None or not all(map(is_known, items)) or not -len(items) <= index < len(items):
-        return None
-    return items[index]
+
+    def _index(self) -> str | int | None:
+        return index_in(self.at[1:-1], self.name, self.scope, self.depth + 1)
+
+    def _through(self) -> list[Piece] | None:
+        """`${!X}`, `${!A[@]}`; of `${!X*}` it is not known which ones there are."""
+        if self.at in _WHOLE and not self.rest:
+            value = self.scope.value(self.name)
+            if value is None or (is_named(self.scope, self.name) and len(value) > 1):
+                return None
+            return several(keys(value), self.scope, self.quoted, join=self.at == "[*]")
+        value = self._text()
+        if value is None or self.rest or not re.fullmatch(r"[A-Za-z_]\w*(\[.*\])?", value):
+            return None
+        return Braced(value, self.scope, self.depth + 1, self.quoted).found()
+
+    def _count(self, whole: bool) -> str | None:
+        if self.name == "#":
+            return None
+        if not whole:
+            text = self._text()
+            return None if text is None or not is_known(text) else str(len(text))
+        value = self.scope.value(self.name)
+        return None if value is None else "1" if isinstance(value, str) else str(len(value))
+
+    def _defaulted(self, sign: str, after: str, whole: bool) -> list[Piece] | None:
+        """A value, or what is said to stand in its place."""
+        scope, name = self.scope, self.name
+        unset = is_unset(scope, name) or self._is_ungiven()
+        own = (
+            None
+            if unset
+            else _listed(scope, name, self.at, self.quoted)
+            if whole
+            else shown(self._text(), self.quoted)
+        )
+        if self.at and own is not None and together(own) == "" and ":" not in sign:
+            return None  # an element that is empty, or none
+        if whole and own == [] and ":" not in sign and name not in ("@", "*"):
+            unset = True
+        empty = unset or (own is not None and together(own) == "" and (":" in sign or own == []))
+        if sign[-1] == "+":
+            return (
+                []
+                if empty and not self.quoted
+                else shown("", True)
+                if empty
+                else (None if own is None else self._other(after))
+            )
+        if own is None and not unset:
+            return None
+        if not empty or sign[-1] == "?":
+            return own
+        found = self._other(after)
+        if sign[-1] == "=":
+            return self._sets(found)
+        return found
+
+    def _is_ungiven(self) -> bool:
+        """Whether it is an argument beyond those that there are."""
+        given = self.scope.value("@")
+        known = isinstance(given, Array) and self.scope.value(self.name) == ""
+        return known and self.name.isdigit() and int(self.name[:6]) > len(given or ())
+
+    def _sets(self, found: list[Piece]) -> list[Piece] | None:
+        if self.at or not self.name.isidentifier():
+            self.scope.forget(self.name, self.scope.line)
+            return None
+        self.scope.assign(self.name, together(found), self.scope.line)
+        return _listed(self.scope, self.name, "", self.quoted)
+
+    def _other(self, after: str) -> list[Piece]:
+        """The text of a default, in quotes or not."""
+        if self.depth >= _DEEPEST:
+            return [Piece(f"${{{after}}}", self.quoted, known=False)]
+        if ":~" in after and not self.quoted:
+            return [Piece(f"${{{after}}}", self.quoted, known=False)]
+        parts = parts_of(after, self.scope.name, within=self.quoted)
+        found = pieces(parts if self.quoted else at_home(parts), self.scope, self.depth + 1)
+        if any(one.ends and not one.quoted for one in found) and separators(self.scope) != " \t\n":
+            return [Piece(f"${{{after}}}", self.quoted, known=False)]
+        return [Piece(one.text, one.quoted, one.known, not one.quoted, one.ends) for one in found]
+
+    def _all(self, rest: re.Match[str] | None) -> list[Piece] | None:
+        """All elements or arguments, some of them, or each one altered."""
+        found = _listed(self.scope, self.name, self.at, self.quoted)
+        value = self.scope.value(self.name)
+        if rest is None or found is None or value is None:
+            return found
+        if not self.quoted and separators(self.scope) != " \t\n":
+            return None  # bash may put them together
+        items: Sequence[str] = [value] if isinstance(value, str) else value
+        if rest["sign"] == ":":
+            least = int(self.name in ("@", "*"))
+            gaps = isinstance(value, Array) and keys(value) != [str(at) for at in range(len(value))]
+            some = None if gaps else sliced([*items], rest["text"], self.scope, least, self.depth)
+        else:
+            changed = [self._altered(one, rest) for one in items]
+            some = None if None in changed else [one for one in changed if one is not None]
+        join = "*" in (self.name, self.at.strip("[]"))
+        return None if some is None else several(some, self.scope, self.quoted, join=join)
+
+    def _altered(self, text: str, rest: re.Match[str] | None) -> str | None:
+        """A value that is cut, or in other letters."""
+        if rest is None:
+            return text
+        sign, after = rest["sign"], rest["text"]
+        if not is_known(text):
+            return None
+        if sign == ":":
+            some = sliced(text, after, self.scope, 0, self.depth)
+            return None if some is None else "".join(some)
+        if sign == "@":
+            return {"U": text.upper(), "L": text.lower(), "u": text[:1].upper() + text[1:]}.get(
+                after if text.isascii() else ""
+            )
+        self.scope.spend(CUT * len(text))
+        try:
+            return self._by_pattern(text, sign, after)
+        except NotFollowed:
+            return None
+
+    def _by_pattern(self, text: str, sign: str, after: str) -> str | None:
+        new = ""
+        where = sign
+        if sign[0] == "/":
+            if sign == "/" and after[:1] in ("#", "%"):
+                where, after = after[0], after[1:]
+            after, new = _halves(after, self.scope.name)
+        pattern = self._pattern(after)
+        if pattern is None:
+            return None
+        if sign[0] == "/":
+            own = unquoted(new, self.scope, self.depth)
+            unclear = own is None or "&" in own or "\\" in new
+            unclear |= pattern.is_odd
+            return None if unclear or own is None else replaced(text, pattern, own, where)
+        if sign[0] in "^,":
+            return cased(text, pattern if after else None, sign)
+        return cut(text, pattern, sign)
+
+    def _pattern(self, text: str) -> Pattern | None:
+        if self.depth >= _DEEPEST:
+            return None
+        found = pieces(parts_of(text, self.scope.name), self.scope, self.depth + 1)
+        return pattern_in(found, self.scope, extended=False)
 
 
-def _altered(
-    name: str, text: str | None, unset: bool, rest: re.Match[str], scope: Scope, depth: int
-) -> str | None:
-    """A value with a default in its place, or cut, or in other letters."""
-    sign, after = rest["sign"], rest["text"]
-    if sign.lstrip(":") and sign[-1] in "-=?+":
-        empty = unset or (text == "" and sign.startswith(":"))
-        return _defaulted(name, text, empty, sign[-1], _inner(after, scope, depth), scope)
-    pattern = after if sign == ":" else _inner(after, scope, depth)
-    if text is None or len(text) > _LONGEST_CUT or not is_known(text + pattern):
-        return None
-    if sign == ":":
-        return _slice(text, after, scope, depth)
-    if sign[0] in "^,":
-        change: Callable[[str], str] = str.upper if sign[0] == "^" else str.lower
-        changed = len(text) if len(sign) > 1 else 1
-        return None if after else change(text[:changed]) + text[changed:]
-    scope.spend(_CUT * len(text))
-    return _replaced(text, pattern, sign) if sign[0] == "/" else _cut(text, pattern, sign)
+def _halves(text: str, name: str) -> tuple[str, str]:
+    """A pattern, and what stands behind the `/` that ends it."""
+    at = 0
+    while at < len(text):
+        if text[at] == "\\":
+            at += 2
+            continue
+        if text[at] in "'\"":
+            close = text.find(text[at], at + 1)
+            at = close + 1 if close > 0 else at + 1
+            continue
+        if text[at] == "$" and text[at + 1 : at + 2] in ("{", "("):
+            at = (past_brackets(text, at + 1, name) or at) + 1
+            continue
+        if text[at] == "/":
+            return text[:at], text[at + 1 :]
+        at += 1
+    return text, ""
 
 
-def _defaulted(
-    name: str, text: str | None, empty: bool, sign: str, other: str, scope: Scope
-) -> str | None:
-    """A value, or what is said to stand in its place."""
-    if sign == "+":
-        return "" if empty else None if text is None else other
-    if not empty or sign == "?":
-        return text
-    if sign == "=":
-        scope.assign(name, other)
-    return other
-
-
-def _inner(text: str, scope: Scope, depth: int) -> str:
-    """A text within brackets, without its quotes."""
-    if depth >= _DEEPEST:
-        return text
-    if text[:1] == "'" == text[-1:] and len(text) > 1:
-        return text[1:-1]
-    return expanded(text.strip("\"'"), scope, depth + 1)
-
-
-def _slice(text: str, after: str, scope: Scope, depth: int) -> str | None:
-    found = sliced(text, after, scope, 0, depth)
-    return None if found is None else "".join(found)
+def index_in(text: str, name: str, scope: Scope, depth: int = 0) -> str | int | None:
+    """What an index stands for: a number, or the key of an array that has keys."""
+    return unquoted(text, scope, depth) if is_named(scope, name) else sum_in(text, scope, depth)
 
 
 def sliced(
@@ -215,83 +366,12 @@ def sliced(
         least: The number of the first.
         depth: Of values within values.
     """
-    first, _, second = after.partition(":")
+    first, sign, second = after.partition(":")
+    if "?" in after or (sign and ":" in second):
+        for name in targets(after):
+            scope.forget(name, scope.line)
+        return None
     start, count = sum_in(first, scope, depth), sum_in(second, scope, depth)
-    if start is None or (second and count is None):
+    if start is None or count is None:
         return None
-    start = max(start - least, 0) if start >= 0 else max(len(items) + start, 0)
-    end = None if count is None else count if count < 0 else start + count
-    return items[start:end]
-
-
-def _replaced(text: str, pattern: str, sign: str) -> str | None:
-    old, _, new = pattern.partition("/")
-    if not old or set(old) & set("*?[#%"):
-        return None
-    return text.replace(old, new, -1 if sign == "//" else 1)
-
-
-def _cut(text: str, pattern: str, sign: str) -> str:
-    """Without the shortest or the longest piece at an end that a pattern matches."""
-    if sign[0] == "#":
-        places = range(len(text) + 1)
-        ends = [at for at in places if fnmatchcase(text[:at], pattern)]
-        return text[(ends[0] if sign == "#" else ends[-1]) :] if ends else text
-    starts = [at for at in range(len(text) + 1) if fnmatchcase(text[at:], pattern)]
-    return text[: (starts[-1] if sign == "%" else starts[0])] if starts else text
-
-
-def sum_in(text: str, scope: Scope, depth: int = 0) -> int | None:
-    """The value of a sum or a comparison in which variables need no sign; None: not known."""
-    if not text.strip() or depth > _DEEPEST:
-        return None
-    named = re.sub(r"(?<![\w${#])([A-Za-z_]\w*)(?!\w)", r"$\1", text)
-    return whole_sum(expanded(named, scope, depth + 1))
-
-
-def whole_sum(text: str) -> int | None:
-    """The value of a sum or a comparison of whole numbers; None where it is none, or huge.
-
-    >>> whole_sum("8 * (2 + 1)"), whole_sum("8 / 0"), whole_sum("a"), whole_sum("3 > 2 && !0")
-    (24, None, None, 1)
-    """
-    if not _TEST.fullmatch(text) or "**" in text:
-        return None
-    if not _SUM.fullmatch(text):
-        text = text.replace("&&", " and ").replace("||", " or ")
-        text = re.sub(r"!(?!=)", " not ", text)
-        if re.search(r"[&|]|<<|>>", text):
-            return None
-    try:
-        with without_advice():
-            tree = ast.parse(text.strip().replace("//", "/"), mode="eval")
-        return _computed(tree.body)
-    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
-        return None
-
-
-_SIGNS: dict[type, Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: lambda left, right: abs(left) // abs(right) * (1 if left * right >= 0 else -1),
-    ast.Mod: lambda left, right: abs(left) % abs(right) * (1 if left >= 0 else -1),
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge,
-}  # fmt: skip
-"""As bash computes: towards zero."""
-
-
-def _computed(node: ast.expr) -> int:
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    if isinstance(node, ast.BinOp) and type(node.op) in _SIGNS:
-        return int(_SIGNS[type(node.op)](_computed(node.left), _computed(node.right)))
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        left, right = _computed(node.left), _computed(node.comparators[0])
-        return int(_SIGNS[type(node.ops[0])](left, right))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
-        value = _computed(node.operand)
-        return -value if isinstance(node.op, ast.USub) else int(not value)
-    if isinstance(node, ast.BoolOp):
-        values = [bool(_computed(one)) for one in node.values]
-        return int(all(values) if isinstance(node.op, ast.And) else any(values))
-    raise ValueError
+    return part(items, start, count if sign else None, least)

@@ -10,24 +10,32 @@ from dataclasses import field
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.frameworks.reading.shell.expansion.brackets import (
+    DOCUMENT,
+    escaped,
+    past_brackets,
+    past_index,
+)
 
-DEEPEST_NESTING = 64  # deeper than any script
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _REDIRECTION = re.compile(r"[0-9]*>&[0-9-]|&>>?")
 _LAYOUT = re.compile(r"E[tm*0-9|(),]*L(?=\s|$)")  # a pipeline's layout that lost its quotes
-_DOCUMENT = re.compile(r"(?<!<)<<(?!<)(-?)[ \t]*(\\|['\"]?)(\w+)(['\"]?)")
 _ESCAPING = re.compile(r"\$'((?:\\.|[^'\\])*)'", re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)")
-_ESCAPES = {"n": "\n", "t": "\t"}
+_NAMED = re.compile(r"[A-Za-z_]\w*\[")
+_IS = re.compile(r"\+?=")
+_MAY_ASSIGN = re.compile(
+    r"[A-Za-z_]\w*(?:\[.*\])?\+?=|-|export$|local$|declare$|readonly$|typeset$"
+)
+_MOST_BEFORE = 64
 _FROM_COMMANDS = ("<(", ">(")
-_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+_QUOTE = re.compile(r"(\$\((?:[^()]|\([^()]*\))*\)|\\[$`\\])|\\([\"}])|\"")
 _OUTPUT = re.compile(
     r"""(?:`[^`]*`|\$\((?:'[^']*'|"[^"]*"|\((?:[^()]|\([^()]*\))*\)|[^()'"])*\)|\S)+"""
 )
 _ORDINARY = re.compile(r"""[^ \t\r\n;&|()'"$`\\<>]+""")  # ends no word, and begins nothing
 _ENDS_OF_CASES = (")", ";;")
 _BEFORE_SUMS = ("if", "elif", "while", "until", "for", "then", "else", "do", "!")
-_SEPARATORS = ("&&", "||", ";;", "\n", ";", "&", "|", "(", ")")
+_SEPARATORS = (";;&", ";;", ";&", "&&", "||", "|&", "\n", ";", "&", "|", "(", ")")
 _SIGNS = frozenset("".join(_SEPARATORS))
 
 
@@ -53,6 +61,8 @@ class Statement:
         array: Name of the array, with `=` or `+=`, whose elements the words are; else empty.
         joint: What separates it from the one before: a sign or a line's end.
         opens, closes: Whether a parenthesis opens or closes before it.
+        before: All signs between it and the one before.
+        after: Those behind it, where it is the last one.
         document: Lines that are its standard input (`<<EOF`); None: there are none.
     """
 
@@ -62,6 +72,8 @@ class Statement:
     joint: str = "\n"
     opens: bool = False
     closes: bool = False
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     document: Part | None = None
 
 
@@ -77,7 +89,8 @@ def apart(text: str) -> list[str]:
 class Lexer:
     """Reads a text once, from its start; `comments` holds the lines after `#`."""
 
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, name: str, *, whole: bool = False) -> None:
+        self._whole = whole  # one word, whatever stands in it
         self.text, self.name = text.replace("\r\n", "\n"), name
         self.at = 0
         self.line = 1
@@ -115,15 +128,22 @@ class Lexer:
                 array = self._array(match[0])
                 if not now.words:
                     array.joint, array.opens, array.closes = now.joint, now.opens, now.closes
+                    array.before = now.before
                 found += [now, array] if now.words else [array]
                 now = Statement(self.line)
                 continue
             if not now.words:
                 now.line = self.line
-            now.words.append(self._word())
+            now.words.append(self._bracket(now) or self._element(now) or self.word())
             self._tests = (self._tests or bare(now.words[-1]) == "[[") and (
                 bare(now.words[-1]) != "]]"
             )
+        return self._ended(found, now)
+
+    @staticmethod
+    def _ended(found: list[Statement], now: Statement) -> list[Statement]:
+        if found and not now.words:
+            found[-1].after = now.before
         return [*found, now] if now.words else found
 
     def _after(self, now: Statement, sign: str) -> Statement:
@@ -135,12 +155,38 @@ class Lexer:
             joint=kept if sign == "\n" else sign,
             opens=sign == "(" or (empty and now.opens and sign == "\n"),
             closes=sign == ")" or (empty and now.closes),
+            before=(*(now.before if empty else ()), sign),
         )
 
     def _is_sum(self, now: Statement) -> bool:
         """Whether `((` begins a command here."""
         opens = self.text.startswith("((", self.at)
         return opens and all(bare(word) in _BEFORE_SUMS for word in now.words)
+
+    def _bracket(self, now: Statement) -> Word:
+        """A bracket of a test; else nothing."""
+        sign = self.text[self.at]
+        if not self._tests or sign not in "()" or (sign == "(" and bare(now.words[-1]) == "=~"):
+            return ()
+        self._advance(1)
+        return (Part(sign, False, False),)
+
+    def _element(self, now: Statement) -> Word:
+        """`A[...]=` with its value, where an assignment may stand; else nothing.
+
+        What stands between the brackets stays as it is written, blanks too.
+        """
+        match = _NAMED.match(self.text, self.at)
+        if match is None or not all(map(_may_assign, now.words[:_MOST_BEFORE])):
+            return ()
+        close = past_index(self.text, match.end() - 1)
+        sign = close and _IS.match(self.text, close + 1)
+        if not sign or self.text[sign.end() : sign.end() + 1] == "(":
+            return ()
+        head = self.text[self.at : sign.end()]
+        self._advance(len(head))
+        more = self.at < len(self.text) and not self._ends_word()
+        return (Part(head, False, False), *(self.word() if more else ()))
 
     def _sum(self) -> list[Word]:
         """`((`, and what stands up to `))`, as two words."""
@@ -153,7 +199,7 @@ class Lexer:
 
     def _document(self) -> re.Match[str] | None:
         """`<<` with the word that ends a document; not `<<<`."""
-        return _DOCUMENT.match(self.text, self.at)
+        return DOCUMENT.match(self.text, self.at)
 
     def _read_documents(self) -> None:
         """Takes the lines after a command as its documents, up to the words that end them."""
@@ -210,7 +256,7 @@ class Lexer:
                 return statement
             if self._separator():  # a sign that bash refuses here
                 break
-            statement.words.append(self._word())
+            statement.words.append(self.word())
         raise self._open("the parenthesis", start)
 
     @property
@@ -220,7 +266,8 @@ class Lexer:
     def _open(self, what: str, line: int) -> InputError:
         return InputError(f"{self.name}: line {line}: {what} is not closed")
 
-    def _word(self) -> Word:
+    def word(self) -> Word:
+        """The parts of a word, up to its end."""
         if match := _LAYOUT.match(self.text, self.at):
             self._advance(len(match[0]))
             return (Part(match[0], True, False),)
@@ -229,16 +276,23 @@ class Lexer:
             char = self.text[self.at]
             if match := _ESCAPING.match(self.text, self.at):
                 self._advance(len(match[0]))
-                parts.append(Part(_ESCAPE.sub(_escaped, match[1]), True, False))
+                parts.append(Part(escaped(match[1]), True, False))
             elif char == "'":
                 parts.append(self._quoted_plainly())
-            elif char == '"':
+            elif char == '"' or self.text.startswith('$"', self.at):
+                self.at += char == "$"
                 parts.append(self._quoted())
+            elif char == "\\":
+                parts.append(self._escape())
             else:
                 parts.append(self._plain())
         return tuple(parts)
 
     def _ends_word(self) -> bool:
+        if self._whole:
+            return False
+        if self._tests and self.text[self.at] == ")":
+            return True
         return self.text[self.at] in " \t\r" or bool(self._separator())
 
     def _quoted_plainly(self) -> Part:
@@ -250,56 +304,68 @@ class Lexer:
         return part
 
     def _quoted(self) -> Part:
+        r"""Between double quotes; `\\"` is a quote, other escapes stay as they are written."""
         start, line = self.at + 1, self.line
-        at = start
+        at, last = start, start
+        found: list[str] = []
         while at < len(self.text) and self.text[at] != '"':
-            at = self._past_expansion(at) if self.text[at] == "$" else at
-            at += 2 if self.text.startswith("\\", at) else 1
+            if self.text[at] == "$":
+                at = self._past_expansion(at)
+            elif self.text[at] == "`":
+                at = max(self.text.find("`", at + 1), at)
+            elif self.text[at] == "\\":
+                if self.text[at + 1 : at + 2] in ('"', "\n"):
+                    found.append(self.text[last:at] + self.text[at + 1 : at + 2].strip("\n"))
+                    last = at + 2
+                at += 1
+            at += 1
         if at >= len(self.text):
             raise self._open('the quote "', line)
-        text = self.text[start:at].replace("\\\n", "").replace('\\"', '"')
+        text = "".join(found) + self.text[last:at]
         self._advance(at + 1 - self.at)
         return Part(text, True, True)
+
+    def _escape(self) -> Part:
+        """A letter behind a backslash."""
+        found = self.text[self.at + 1 : self.at + 2]
+        self._advance(min(2, len(self.text) - self.at))
+        return Part("" if found == "\n" else found, found != "\n", False)
 
     def _plain(self) -> Part:
         """Up to a quote or the end of the word; `$(...)` and `${...}` whole."""
         start = self.at
-        found = ""
-        if match := _REDIRECTION.match(self.text, self.at):
+        found: list[str] = []
+        if not self._whole and (match := _REDIRECTION.match(self.text, self.at)):
             self._advance(len(match[0]))
             return Part(match[0], False, False)
-        while self.at < len(self.text) and self.text[self.at] not in "'\"":
+        while self.at < len(self.text) and self.text[self.at] not in "'\"\\":
             char = self.text[self.at]
             if match := _ORDINARY.match(self.text, self.at):
-                found += match[0]
-                self._advance(len(match[0]))
-                continue
-            if _ESCAPING.match(self.text, self.at):
+                end = match.end()
+            elif _ESCAPING.match(self.text, self.at) or self.text.startswith('$"', self.at):
                 break
-            if char == "$" or self.text.startswith(_FROM_COMMANDS, self.at):
+            elif char == "$" or self.text.startswith(_FROM_COMMANDS, self.at):
                 end = self._past_expansion(self.at) + 1
-                found += self.text[self.at : end]
-                self._advance(end - self.at)
             elif char == "`":
-                end = self.text.find("`", self.at + 1)
-                if end < 0:
+                end = self.text.find("`", self.at + 1) + 1
+                if not end:
                     raise self._open("the quote `", self.line)
-                found += self.text[self.at : end + 1]
-                self._advance(end + 1 - self.at)
-            elif char == "\\":
-                found += (
-                    ""
-                    if self.text[self.at + 1 : self.at + 2] == "\n"
-                    else (self.text[self.at + 1 : self.at + 2])
-                )
-                self._advance(min(2, len(self.text) - self.at))
+            elif self._extended(found):
+                end = (past_brackets(self.text, self.at, self._place) or self.at) + 1
             elif self._ends_word():
                 break
             else:
-                found += char
-                self._advance(1)
+                end = self.at + 1
+            found.append(self.text[self.at : end])
+            self._advance(end - self.at)
         assert self.at > start
-        return Part(found, False, True)
+        return Part("".join(found), False, True)
+
+    def _extended(self, found: list[str]) -> bool:
+        """Whether the bracket of `@(a|b)` begins here."""
+        before = "".join(found[-1:])[-1:]
+        opens = self.text[self.at] == "(" and not self._whole
+        return opens and (self._tests or before in tuple("@?*+!"))
 
     def _past_expansion(self, at: int) -> int:
         """The last character of what `$` starts, where it has brackets; else the `$`."""
@@ -311,43 +377,22 @@ class Lexer:
         return end
 
 
-def past_brackets(text: str, at: int, name: str) -> int | None:
-    """Where the bracket closes that opens at a place; None: nowhere.
+def parts_of(text: str, name: str, *, within: bool = False) -> Word:
+    """What stands within `${...}`, as the parts of one word.
 
-    In round ones quotes and documents are passed over.
-
-    Raises:
-        InputError: Brackets stand in it deeper than in any script; `name` is where it is.
+    Args:
+        text: As it is written.
+        name: What messages call the text.
+        within: Whether it stands within double quotes, which then end and begin in it.
     """
-    opening = text[at]
-    closing = {"(": ")", "{": "}"}[opening]
-    depth, place = 0, at
-    holds_documents = opening == "(" and not text.startswith("((", at)  # else << is of a sum
-    while place < len(text):
-        if opening == "(" and (match := _QUOTED.match(text, place)):
-            place = match.end()
-            continue
-        if holds_documents and (match := _DOCUMENT.match(text, place)):
-            end = re.compile(rf"(?m)^[ \t]*{match[3]}$").search(text, match.end())
-            place = end.end() if end else len(text)
-            continue
-        depth += (text[place] == opening) - (text[place] == closing)
-        if depth == 0:
-            return place
-        if depth > DEEPEST_NESTING:
-            raise too_deep(name, opening)
-        place += 1
-    return None
+    if not within:
+        return Lexer(text, name, whole=True).word() if text else ()
+    return (Part(_QUOTE.sub(lambda match: match[1] or match[2] or "", text), True, True),)
 
 
-def too_deep(name: str, what: str) -> InputError:
-    """Says that something stands within itself too often; `name` is where."""
-    return InputError(f"{name}: {what} is nested more than {DEEPEST_NESTING} deep")
-
-
-def _escaped(match: re.Match[str]) -> str:
-    """What a letter behind a backslash stands for in $'...'."""
-    return _ESCAPES.get(match[1], match[1])
+def _may_assign(word: Word) -> bool:
+    """Whether an assignment may follow a word."""
+    return not word[0].quoted and bool(_MAY_ASSIGN.match(word[0].text))
 
 
 def bare(word: Word) -> str:

@@ -1,0 +1,1 @@
+"""What the words of shell text become: braces, values, sums, patterns."""

@@ -1,0 +1,1 @@
+"""What each part of shell text does to the state: see `control`."""
