@@ -124,7 +124,7 @@ def _printed(shell: Shell, words: list[str]) -> str | None:
         read = call(inner, words[0], words[1:], 0)
     except Stop:
         return None
-    if not read or inner.notes or any(one[0] != "echo" for one in inner.commands):
+    if not read or inner.notes or inner.left_out or any(one[0] != "echo" for one in inner.commands):
         return None
     lines = [" ".join(one[1:]) for one in inner.commands]
     return "\n".join(lines) or None
