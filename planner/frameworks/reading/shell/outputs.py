@@ -102,7 +102,7 @@ def _own(shell: Shell, words: list[str]) -> str | None:
     if words[0] in shell.functions:
         return _printed(shell, words)
     if words[0] in _PATHS and is_known(" ".join(words)):
-        named = [one for one in words[1:] if one[0] != "-"]
+        named = [one for one in words[1:] if one[:1] != "-"]
         return _PATHS[words[0]](named[0] if named else ".")
     value = whole_sum(" ".join(words[1:])) if words[0] == "expr" else None
     return None if value is None else str(value)
