@@ -173,7 +173,7 @@ class LaunchSettings:
             return ""
         named = re.findall(r"[A-Za-z_]\w*", text)
         for variable in named:
-            if place := self.changed.get(variable):
+            if place := self.changed.get(variable, self.changed.get("*", "")):
                 what = f": {variable} is not known after {place}, which is not followed"
                 return f"{what}; 'FILE::NAME=VALUE' gives what it asks for"
         own = next((one for one in named if one.isupper()), "")

@@ -228,6 +228,7 @@ def test_the_place_of_what_is_not_known_is_said() -> None:
         "X=" + "$(cd " * 60 + "a" + "\nx)" * 60,
         "X=" + "$(cd x\n" * 60 + "a" + ")" * 60,
         "f() { echo $(f) $(f); }\nX=$(f)\n",
+        "X=$(basename '')\n",
     ],
 )
 def test_hostile_texts_end(text: str) -> None:

@@ -1,8 +1,9 @@
 """Shell text filled in without running it.
 
-`words` takes it apart, `blocks` finds what `if`, `case`, loops and functions hold, `values` fills
-in variables, `conditions` says which tests hold, `loops` how often something is repeated, `states`
-keeps what parts leave as it was, and `run` goes through. Begin with `run`.
+`words` takes it apart, `blocks` finds what lists, `if`, `case`, loops and functions hold, `values`
+fills in variables, `conditions` says which tests hold, `loops` how often something is repeated,
+`maybe` joins what parts leave that may be run or not, `states` keeps what they leave as it was,
+`steps` says what each part does, and `run` goes through. Begin with `run`.
 
 No library does it: most of this is an evaluator for which "not known" is a value. Of parsers,
 bashlex 0.18 is GPL and fails on 15 of the 32 scripts of `benchmarks/launches/corpus.yaml`;

@@ -76,6 +76,8 @@ def _tokens(statements: Sequence[Statement]) -> Iterator[_Token]:
 class _Parser:
     def __init__(self, statements: Sequence[Statement], name: str) -> None:
         self.tokens, self.name = [*_tokens(statements)], name
+        self.signs = [*(one.sign for one in self.tokens), ""]
+        self.firsts = [*(one.bare for one in self.tokens), ""]
         self.at = self.depth = self.parentheses = self.cases = 0
 
     @property
@@ -88,15 +90,15 @@ class _Parser:
 
     @property
     def sign(self) -> str:
-        return self.now.sign if self.now is not None else ""
+        return self.signs[min(self.at, len(self.tokens))]
 
     @property
     def first(self) -> str:
         """The next word, if it is one without quotes."""
-        return self.now.bare if self.now is not None and not self.now.sign else ""
+        return self.firsts[min(self.at, len(self.tokens))]
 
     def takes(self, *words: str) -> bool:
-        if self.first in words or (self.sign and self.sign in words):
+        if (self.first or self.sign or None) in words:
             self.at += 1
             return True
         return False

@@ -81,25 +81,18 @@ def joined(shell: Shell, line: int, what: str, without: Shell) -> None:
 
 def after_turns(shell: Shell, line: int, what: str, part: Step, unknown: Sequence[str]) -> None:
     """Goes through a part that may be run any number of times."""
-    probe = shell.fork(())
-    probe.status, probe.taken = 0, False
+    shell.says(0)
     left = Left([], [])
     for _ in range(_MOST_TURNS):
-        before = probe.revision
-        found = _gone(probe, line, [part], closed=False, unknown=unknown)
+        before = shell.revision
+        found = _gone(shell, line, [part], closed=False, unknown=unknown)
         left.changed += [one for one in found.changed if one not in left.changed]
         left.added += [one for one in found.added if one not in left.added]
         left.loud |= found.loud
-        if probe.revision == before:
+        if shell.revision == before:
             break
     else:
-        probe.forget_all(line)
-    shell.left_out += probe.left_out
-    if probe.pending:
-        shell.layers()
-        shell.pending += probe.pending
-    _adopt(shell, probe)
-    shell.status, shell.taken = probe.status, False
+        shell.forget_all(line)
     _note(shell, line, what, left)
 
 
@@ -276,6 +269,12 @@ def join(
         elif shell.variables.get(name) is not None:
             shell.restore(name, None)
             shell.revision += 1
+    _join_rest(shell, line, reached, closed=closed)
+    return left
+
+
+def _join_rest(shell: Shell, line: int, reached: Sequence[Shell], *, closed: bool) -> None:
+    """Joins files, functions and arguments."""
     everything = (*reached, *(() if closed else (shell,)))
     place = shell.place(line)
     for name in dict.fromkeys(name for one in reached for name in one.files.apart(shell.files)):
@@ -288,7 +287,6 @@ def join(
     for of in ("exported", "unsettled", "supposed"):
         to = getattr(shell, of)
         to.update({name: "" for one in reached for name in [*getattr(one, of).apart(to)]})
-    return left
 
 
 def _left(reached: Sequence[Shell], shell: Shell) -> dict[str, list[Value]]:

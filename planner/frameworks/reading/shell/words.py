@@ -125,10 +125,7 @@ class Lexer:
                 continue
             match = _ARRAY.match(self.text, self.at)
             if match and self.text[match.end() : match.end() + 1] == "(":
-                array = self._array(match[0])
-                if not now.words:
-                    array.joint, array.opens, array.closes = now.joint, now.opens, now.closes
-                    array.before = now.before
+                array = self._array(match[0], now)
                 found += [now, array] if now.words else [array]
                 now = Statement(self.line)
                 continue
@@ -246,8 +243,11 @@ class Lexer:
             return ""
         return next((sign for sign in _SEPARATORS if self.text.startswith(sign, self.at)), "")
 
-    def _array(self, head: str) -> Statement:
+    def _array(self, head: str, now: Statement) -> Statement:
         statement = Statement(self.line, array=head)
+        if not now.words:
+            statement.joint, statement.before = now.joint, now.before
+            statement.opens, statement.closes = now.opens, now.closes
         start = self.line
         self._advance(len(head) + 1)
         while self._skip_blanks(newlines=True):

@@ -148,7 +148,9 @@ class State:
     def keep(self, layers: Layers) -> None:
         """Takes all changes since then for good."""
         for name, layer in zip(LAYERS, layers, strict=True):
-            setattr(self, name, getattr(self, name).settled(layer))
+            own = getattr(self, name)
+            if own is not layer:
+                setattr(self, name, own.settled(layer))
 
     def says(self, status: int | None, *, taken: bool = False) -> None:
         """Sets the status; `taken`: where it is not known, it is taken for success in lists."""
