@@ -36,9 +36,15 @@ def past_brackets(text: str, at: int, name: str) -> int | None:
         if match := quotes.match(text, place):
             place = match.end()
             continue
+        if holds_documents and text.startswith("((", place):
+            end = past_brackets(text, place, name)
+            if end is None:
+                return None
+            place = end + 1
+            continue
         if holds_documents and (match := DOCUMENT.match(text, place)):
-            end = re.compile(rf"(?m)^[ \t]*{match[3]}$").search(text, match.end())
-            place = end.end() if end else len(text)
+            closes = re.compile(rf"(?m)^[ \t]*{match[3]}$").search(text, match.end())
+            place = closes.end() if closes else len(text)
             continue
         if opening == "{" and text.startswith("$(", place):
             place = (past_brackets(text, place + 1, name) or place) + 1

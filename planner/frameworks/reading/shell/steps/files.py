@@ -16,7 +16,7 @@ from planner.frameworks.reading.shell.expansion.printing import printed
 from planner.frameworks.reading.shell.expansion.silence import heard, silenced
 from planner.frameworks.reading.shell.states import Lost
 from planner.frameworks.reading.shell.values import is_known
-from planner.frameworks.reading.shell.words import Part, Statement, Word
+from planner.frameworks.reading.shell.words import Part, Statement, Word, bare
 
 if TYPE_CHECKING:
     from planner.frameworks.reading.shell.run import Shell
@@ -86,11 +86,13 @@ def parted(words: Sequence[Word]) -> tuple[list[Word], list[tuple[str, str, Word
     """Words without files, and files: a number, a sign and a name each."""
     own: list[Word] = []
     files: list[tuple[str, str, Word]] = []
-    at = 0
+    at, tests = 0, False  # between [[ and ]], where < and > compare
     while at < len(words):
         word = words[at]
         at += 1
-        match = None if not word or word[0].quoted else REDIRECTION.match(word[0].text)
+        tests = bare(word) != "]]" if tests else bare(word) == "[[" and all(map(_negates, own))
+        plain = not tests and bool(word) and not word[0].quoted
+        match = REDIRECTION.match(word[0].text) if plain else None
         if match is None:
             own.append(word)
             continue
@@ -101,6 +103,10 @@ def parted(words: Sequence[Word]) -> tuple[list[Word], list[tuple[str, str, Word
             target, at = words[at], at + 1
         files.append((match["of"], match["sign"], target))
     return own, files
+
+
+def _negates(word: Word) -> bool:
+    return bare(word) == "!"
 
 
 @dataclass(frozen=True, slots=True)
