@@ -239,11 +239,7 @@ def _add_folder(read: _Read, path: Path) -> None:
     read.collectives += folder.collectives
     read.devices += folder.devices
     read.inputs += folder.inputs
-    read.skipped += [
-        f"{one.name}: was not run yet ({one.command})"
-        for one in folder.launches
-        if not one.is_logged
-    ]
+    read.skipped += folder.left_out
 
 
 def _runs_of(path: Path, *, assume_network: bool) -> tuple[list[Run], list[str]]:

@@ -19,7 +19,8 @@ from __future__ import annotations
 import re
 
 from planner.base.units import GIB
-from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import NUMBER, TrainingLog, plain_lines
+from planner.evidence.training_logs.reading import Reading
 
 _RATE = re.compile(
     rf"global_step=([0-9]+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=({NUMBER}), "
@@ -50,13 +51,12 @@ def parse_deepspeed(text: str, label: str) -> TrainingLog:
     for line in plain_lines(text):
         reading.states(line, _STATED)
         if _OVERFLOW.search(line):
-            reading.skipped += 1
-            if scale := _SCALE.search(line):
-                reading.loss_scale = float(scale[1])
+            scale = _SCALE.search(line)
+            reading.skips(float(scale[1]) if scale else None)
         if found := _RATE.search(line):
-            reading.memory_bytes.append(float(found[3]) * GIB)
             if not reading.means:
                 reading.takes(int(found[1]), sequences_per_s=float(found[2]))
+            reading.holds(float(found[3]) * GIB)
         if found := _PIPELINE.search(line):
             reading.takes(int(found[1]), time_s=float(found[3]), loss=float(found[2]))
     return reading.log(label, text)
