@@ -221,7 +221,7 @@ def _add_gemms(read: _Read, path: Path) -> None:
 def _add_collectives(read: _Read, path: Path, question: Question) -> None:
     log = read_nccl(path, question.ranks, question.nodes)
     read.collectives += log.times
-    read.devices += [log.device] if log.device else []
+    read.devices += log.devices
     read.inputs.append(_used(path, "nccl", len(log.times)))
 
 

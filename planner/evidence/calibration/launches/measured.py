@@ -293,6 +293,6 @@ def _collectives(
             reading.faults += str(error).split("\n")
             continue
         times += log.times
-        devices += [log.device] if log.device else []
+        devices += log.devices
         reading.used(path, "nccl", len(log.times))
     return tuple(times), tuple(devices)
