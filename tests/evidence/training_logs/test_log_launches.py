@@ -72,6 +72,22 @@ def test_what_a_launch_says_is_so_of_its_steps_alone(
     assert apart[0].launches[0].stated[field] != apart[1].launches[0].stated[field]
 
 
+def test_each_launch_has_an_engine_of_its_own() -> None:
+    """A pipeline of DeepSpeed beside a run without one, and rates of samples beside its times."""
+    engine, pipeline = one_launch("deepspeed"), one_launch("deepspeed-pipeline")
+    rate = next(line for line in engine.splitlines() if "global_step=2," in line)
+    both = "".join(
+        f"{line}\n{rate.replace('=2,', f'={step},')}\n"
+        for step, line in zip(range(5, 35, 5), pipeline.splitlines(), strict=True)
+    )
+    steps = [read_log(text, "log")[1].steps for text in (engine, pipeline, both)]
+    assert steps[2] == steps[1]
+    for first, second in ((engine, both), (both, engine)):
+        found = read_log(first + second, "log")[1]
+        apart = [read_log(text, "log")[1].steps for text in (first, second)]
+        assert found.steps == (*apart[0], *(replace(one, launch=1) for one in apart[1]))
+
+
 def test_a_beginning_that_ranks_print_late_is_of_the_same_launch() -> None:
     lines = one_launch("maxtext").splitlines(keepends=True)
     head = next(line for line in lines if "Num_devices" in line)
