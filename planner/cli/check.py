@@ -160,7 +160,7 @@ def _watched(resolved: Resolved, plan: Plan, log: Path, most: int) -> CheckResul
     from planner.evidence.checked.comparing import counted_steps  # noqa: PLC0415  (numpy; not for --help)
 
     def counted(text: str) -> int:
-        return counted_steps(text, log)
+        return counted_steps(resolved.cost, plan, text, log)
 
     try:
         follow(log, counted, most)

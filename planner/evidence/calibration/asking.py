@@ -221,7 +221,7 @@ def _add_gemms(read: _Read, path: Path) -> None:
 def _add_collectives(read: _Read, path: Path, question: Question) -> None:
     log = read_nccl(path, question.ranks, question.nodes)
     read.collectives += log.times
-    read.devices += [log.device] if log.device else []
+    read.devices += log.devices
     read.inputs.append(_used(path, "nccl", len(log.times)))
 
 
@@ -239,11 +239,7 @@ def _add_folder(read: _Read, path: Path) -> None:
     read.collectives += folder.collectives
     read.devices += folder.devices
     read.inputs += folder.inputs
-    read.skipped += [
-        f"{one.name}: was not run yet ({one.command})"
-        for one in folder.launches
-        if not one.is_logged
-    ]
+    read.skipped += folder.left_out
 
 
 def _runs_of(path: Path, *, assume_network: bool) -> tuple[list[Run], list[str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -31,6 +30,7 @@ from planner.evidence.checked.identity import run_key
 from planner.evidence.checked.others import look_alikes
 from planner.evidence.checked.row import lacking, row_of
 from planner.evidence.training_logs.log import LoggedStep, TrainingLog
+from planner.evidence.training_logs.own import OtherRunError, own_steps
 from planner.evidence.training_logs.readers import READERS, read_log
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable
@@ -38,11 +38,8 @@ from planner.question.facility import under_limit
 from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult, plan_results
 
-_ROUNDED = 0.02
-"""Numbers of a log with three digits are off by up to half a per cent each."""
 _DRIFT = 0.05
 _PER_PAIR = 2  # the chosen and the rejected answer
-_EXACT = ("tp", "cp", "pp", "ep", "seq_len", "micro_batch", "sequences", "tokens", "chips")
 
 
 def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int = 0) -> CheckResult:
@@ -64,10 +61,9 @@ def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int =
         label, name = "standard input", "log"
     plan = under_limit(plan, cost.clock_limit)
     text = whole_lines(text)
-    framework, log = read_log(text, label)
-    if cost.job.reference and READERS[framework].samples:
-        log = log.in_sequences(_PER_PAIR)
-    steps = _steps_of(log, cost, plan, label, most)
+    framework, log = _read_log(cost, text, label)
+    own = own_steps(log, plan, cost.job, label, most)
+    log, steps = own.log, own.counted
     predicted = _predicted(cost, plan)
     if predicted.step_time_low_s is None:
         raise InputError(
@@ -79,7 +75,7 @@ def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int =
     read = _read(log, steps, seconds)
     status = DIVERGED if read.bad else INSIDE if all(q.inside for q in quantities) else OUTSIDE
     time, run = quantities[0], planned_run("job", cost, plan)
-    key = run_key(name, text)
+    key = run_key(name, text, lambda beginning: _has_own(cost, plan, beginning))
     row = row_of(key, resolved.request, run, time.measured, log.memory_bytes)
     off = () if time.inside else suspects_of(run, load_calibration(), time.ratio)
     agree = status != INSIDE and not all(q.inside for q in quantities)
@@ -91,19 +87,43 @@ def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int =
         quantities=quantities,
         suspects=off,
         others=look_alikes(cost, plan, time.measured, log.memory_bytes) if agree else (),
-        remarks=tuple(_remarks(cost, plan, framework, log, read)),
+        remarks=(*own.left_out, *_remarks(cost, plan, framework, log, read)),
         row=row,
         row_lacks=lacking(row, cost, plan),
     )
 
 
-def counted_steps(text: str, file: Path) -> int:
-    """How many lines of a log that is still written are behind the warm-up; 0: none yet."""
+def counted_steps(cost: CostModel, plan: Plan, text: str, file: Path) -> int:
+    """How many lines of a log that is still written are behind the warm-up; 0: none yet.
+
+    Those of the plan; where no launch is of it, all: there is nothing to wait for.
+    """
+    label = one_line(str(file))
     try:
-        _, log = read_log(whole_lines(text), one_line(str(file)))
+        _, log = _read_log(cost, whole_lines(text), label)
+        log = own_steps(log, plan, cost.job, label).log
+    except OtherRunError:
+        return len(log.warm())
     except InputError:
         return 0
     return len(log.warm())
+
+
+def _read_log(cost: CostModel, text: str, label: str) -> tuple[str, TrainingLog]:
+    """The framework that printed a log, and its steps in sequences."""
+    framework, log = read_log(text, label)
+    if cost.job.reference and READERS[framework].samples:
+        log = log.in_sequences(_PER_PAIR)
+    return framework, log
+
+
+def _has_own(cost: CostModel, plan: Plan, text: str) -> bool:
+    """Whether a log has a step of the plan behind a warm-up."""
+    try:
+        own_steps(_read_log(cost, text, "log")[1], plan, cost.job, "log")
+    except InputError:
+        return False
+    return True
 
 
 def whole_lines(text: str) -> str:
@@ -127,60 +147,6 @@ def _predicted(cost: CostModel, plan: Plan) -> PlanResult:
         raise InputError("\n".join(f"plan: {line}" for line in broken))
     cost.allocation(plan.chips)
     return plan_results(cost, table, evaluate_table(cost, table))[0]
-
-
-def _steps_of(
-    log: TrainingLog, cost: CostModel, plan: Plan, label: str, most: int
-) -> tuple[LoggedStep, ...]:
-    """The steps that count, of a log that is of this plan.
-
-    Raises:
-        InputError: It is of another run, or ends while it warms up.
-    """
-    batch = cost.job.global_batch
-    printed = sorted({one.sequences for one in log.steps if one.sequences is not None})
-    if printed and batch not in printed:
-        words = ", ".join(map(str, printed[:3]))
-        raise InputError(
-            f"{label}: is the log of another run: its steps have {words} sequences, those of the "
-            f"plan {batch}"
-        )
-    if lines := list(_mismatches(log, cost, plan)):
-        raise InputError(f"{label}: is the log of another run: {'; '.join(lines)}")
-    own = tuple(one for one in log.steps if one.sequences in (None, batch))
-    log = replace(log, steps=own)
-    found = log.counted(most)
-    if not found or log.longest <= log.warm_up:
-        raise InputError(
-            f"{label}: ends with step {log.last}; the first {log.warm_up} of a launch warm up, "
-            "read more of them"
-        )
-    return found
-
-
-def _mismatches(log: TrainingLog, cost: CostModel, plan: Plan) -> Iterator[str]:
-    """What the log says of its run that is not so of the plan."""
-    known = {
-        **{axis: float(getattr(plan, axis)) for axis in ("tp", "cp", "pp", "ep", "micro_batch")},
-        "chips": float(plan.chips),
-        "seq_len": float(cost.job.seq_len),
-        "sequences": float(cost.job.global_batch),
-        "tokens": _tokens(cost),
-    }
-    for name in _EXACT:
-        said = log.stated.get(name)
-        if said is not None and not _same(said, known[name]):
-            words = {"sequences": "sequences per step", "tokens": "tokens per step"}.get(name, name)
-            yield f"it has {words} {said:,.10g}, the plan {known[name]:,.10g}"
-    if (log.loss_scale or 1.0) != 1.0 and cost.job.precision != "fp16":
-        yield (
-            f"its loss scale {log.loss_scale:g} is of fp16, the plan computes in "
-            f"{cost.job.precision}"
-        )
-
-
-def _same(said: float, known: float) -> bool:
-    return said == known if said == int(said) else abs(said / known - 1) <= _ROUNDED
 
 
 def _quantities(
@@ -239,7 +205,7 @@ def _read(log: TrainingLog, steps: Sequence[LoggedStep], seconds: Sequence[float
         first=min(one.step - one.covers + 1 for one in steps),
         last=max(one.step for one in steps),
         warm_up=log.warm_up,
-        launches=log.launches,
+        launches=len(log.launches),
         skipped=log.skipped,
         bad=log.bad_steps,
         spread=float(np.quantile(np.abs(times / np.median(times) - 1), 0.9)),

@@ -1,5 +1,5 @@
 """What frameworks print of the steps of a training run: one reader per framework.
 
-`log` says what a reader returns and which steps count, `readers` lists the readers. Imports
-`planner.base` alone. Begin with `readers`.
+`log` says what a reader returns and which steps count, `reading` what a reader collects, `readers`
+lists the readers, `own` tells the steps of a plan from those of other runs. Begin with `readers`.
 """

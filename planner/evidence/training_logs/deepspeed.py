@@ -7,8 +7,8 @@
     steps: 10 loss: 7.1234 iter time (s): 1.234 samples/sec: 51.864
 
 The first kind of line of steps is that of the engine: `CurrSamplesPerSec` is of the one step, "GB"
-are 2^30 bytes. The second is that of the pipeline's engine, a mean since the last line. A pipeline
-prints no memory.
+are 2^30 bytes. The second is that of the pipeline's engine, a mean since the last line; a launch
+that has such lines is read by them alone. A pipeline prints no memory.
 
 Source: DeepSpeed 0.19.8 (PyPI), deepspeed/utils/timer.py lines 264 to 272, runtime/pipe/engine.py
 lines 379 to 387, runtime/config.py lines 673 to 678, runtime/fp16/loss_scaler.py lines 153, 263.
@@ -19,7 +19,8 @@ from __future__ import annotations
 import re
 
 from planner.base.units import GIB
-from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import NUMBER, TrainingLog, plain_lines
+from planner.evidence.training_logs.reading import Reading
 
 _RATE = re.compile(
     rf"global_step=([0-9]+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=({NUMBER}), "
@@ -46,17 +47,19 @@ def parse_deepspeed(text: str, label: str) -> TrainingLog:
     Raises:
         InputError: It has no step.
     """
-    reading = Reading(means="iter time (s)" in text)
+    reading = Reading()
     for line in plain_lines(text):
         reading.states(line, _STATED)
         if _OVERFLOW.search(line):
-            reading.skipped += 1
-            if scale := _SCALE.search(line):
-                reading.loss_scale = float(scale[1])
+            scale = _SCALE.search(line)
+            reading.skips(float(scale[1]) if scale else None)
         if found := _RATE.search(line):
-            reading.memory_bytes.append(float(found[3]) * GIB)
-            if not reading.means:
-                reading.takes(int(found[1]), sequences_per_s=float(found[2]))
+            reading.means = False
+            reading.takes(int(found[1]), sequences_per_s=float(found[2]))
+            reading.holds(float(found[3]) * GIB)
         if found := _PIPELINE.search(line):
+            reading.means = True
             reading.takes(int(found[1]), time_s=float(found[3]), loss=float(found[2]))
-    return reading.log(label, text)
+    log = reading.log(label, text)
+    pipelines = {one.launch for one in log.steps if one.time_s is not None}
+    return log.only(one for one in log.steps if one.launch not in pipelines or one.time_s)

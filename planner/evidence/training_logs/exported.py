@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 
 from planner.base.units import GIB
-from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import NUMBER, TrainingLog, plain_lines
+from planner.evidence.training_logs.reading import Reading
 
 _STEP = re.compile(
     r"step ([0-9]+): loss (-?[0-9]+\.[0-9]+|nan|-?inf), (" + NUMBER + r") s, ([0-9]+\.[0-9]+) GiB, "
@@ -40,5 +41,5 @@ def parse_exported(text: str, label: str) -> TrainingLog:
                 int(step), time_s=float(seconds), loss=float(loss), sequences=int(sequences)
             )
             if float(held):
-                reading.memory_bytes.append(float(held) * GIB)
+                reading.holds(float(held) * GIB)
     return reading.log(label, text)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from statistics import median
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.base.numerals import number_of
-from planner.base.units import plural
 
 WARM_UP = 5
 """Steps at the beginning that do not count: compilation, autotuning, first collectives."""
 NUMBER = r"(?:-?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|nan|-?inf)"
 """A printed number; those that are no time of a step are told from lines that are of none."""
-_LEAST, _MOST = 1e-9, 1e9
-"""Seconds of a step, or tokens or sequences per second, that can be meant."""
+_ROUNDED = 0.02
+"""Numbers of a log with three digits are off by up to half a per cent each."""
 _COMPRESSED = {
     b"\x1f\x8b": ("gzip", "gunzip"),
     b"\x28\xb5\x2f\xfd": ("zstd", "unzstd"),
@@ -75,37 +73,87 @@ class LoggedStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What a log says of one launch of a run, which goes from a start to the next.
+
+    Attributes:
+        number: As of `LoggedStep.launch`.
+        memory_bytes: Peak memory of a chip as the framework counts it; None: not printed.
+        skipped: Steps whose update was skipped; lines of such steps alone are no `LoggedStep`.
+        bad_steps: Numbers of the steps whose loss was NaN or infinite.
+        loss_scale: The last one; None: not printed.
+        stated: What it says of itself, by `planner.plan.Plan`'s names of mesh axes, and `chips`,
+            `seq_len`, `sequences` (of a step), `tokens` (of a step), `micro_batch`; one that says
+            nothing is as the one before.
+    """
+
+    number: int = 0
+    memory_bytes: float | None = None
+    skipped: int = 0
+    bad_steps: tuple[int, ...] = ()
+    loss_scale: float | None = None
+    stated: Mapping[str, float] = field(default_factory=dict)
+
+    def in_sequences(self, each: int) -> Launch:
+        """The launch where what it counts are samples of several sequences."""
+        counts = {
+            name: value * each if name in ("micro_batch", "sequences") else value
+            for name, value in self.stated.items()
+        }
+        return replace(self, stated=counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingLog:
     """The steps of a run, each once per rank that printed it.
 
     Attributes:
         steps: At least one.
-        memory_bytes: Peak memory of a chip as the framework counts it; None: not printed.
+        launches: Those that have steps, at least one.
         warm_up: Steps of each launch that do not count.
-        skipped: Steps whose update was skipped; lines of such steps alone are not among `steps`.
-        bad_steps: Numbers of the steps whose loss was NaN or infinite.
-        loss_scale: The last one; None: not printed.
-        stated: What the log says of the run, by `planner.plan.Plan`'s names of mesh axes, and
-            `chips`, `seq_len`, `sequences` (of a step), `tokens` (of a step), `micro_batch`.
     """
 
     steps: tuple[LoggedStep, ...]
-    memory_bytes: float | None
+    launches: tuple[Launch, ...]
     warm_up: int = WARM_UP
-    skipped: int = 0
-    bad_steps: tuple[int, ...] = ()
-    loss_scale: float | None = None
-    stated: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def memory_bytes(self) -> float | None:
+        """The most of its launches."""
+        said = [one.memory_bytes for one in self.launches if one.memory_bytes is not None]
+        return max(said, default=None)
+
+    @property
+    def skipped(self) -> int:
+        """Of all launches."""
+        return sum(one.skipped for one in self.launches)
+
+    @property
+    def bad_steps(self) -> tuple[int, ...]:
+        """Of all launches."""
+        return tuple(dict.fromkeys(step for one in self.launches for step in one.bad_steps))
+
+    @property
+    def loss_scale(self) -> float | None:
+        """That of its last launch."""
+        return self.launches[-1].loss_scale
 
     @property
     def last(self) -> int:
         """Number of its last step."""
         return max(one.step for one in self.steps)
 
-    @property
-    def launches(self) -> int:
-        """How often the run was started."""
-        return len({one.launch for one in self.steps})
+    def only(self, steps: Iterable[LoggedStep]) -> TrainingLog:
+        """The log with some of its steps alone, and the launches that they are of."""
+        kept = tuple(steps)
+        numbers = {one.launch for one in kept}
+        launches = tuple(one for one in self.launches if one.number in numbers)
+        return replace(self, steps=kept, launches=launches)
+
+    def length(self, launch: int) -> int:
+        """Steps of a launch."""
+        low, high = self._ranges()[launch]
+        return high - low + 1
 
     @property
     def longest(self) -> int:
@@ -158,12 +206,10 @@ class TrainingLog:
 
     def in_sequences(self, each: int) -> TrainingLog:
         """The log of a run whose samples are several sequences each, such as preference pairs."""
-        counts = {
-            name: value * each if name in ("micro_batch", "sequences") else value
-            for name, value in self.stated.items()
-        }
         return replace(
-            self, stated=counts, steps=tuple(one.in_sequences(each) for one in self.steps)
+            self,
+            launches=tuple(one.in_sequences(each) for one in self.launches),
+            steps=tuple(one.in_sequences(each) for one in self.steps),
         )
 
     def step_time_s(self, tokens: float, chips: int, sequences: float) -> float:
@@ -178,141 +224,6 @@ class TrainingLog:
         """
         found = [one.seconds(tokens, chips, sequences) for one in self.counted()]
         return median(found) if found else math.nan
-
-
-class NoTimeError(InputError):
-    """A log has lines of steps, none of which says how long a step took."""
-
-
-@dataclass(slots=True)
-class Reading:
-    """What a reader collects line by line.
-
-    Attributes:
-        means: Whether a time is the mean of the steps since the line before.
-        warm_up: As of `TrainingLog`.
-    """
-
-    means: bool = False
-    warm_up: int = WARM_UP
-    memory_bytes: list[float] = field(default_factory=list)
-    stated: dict[str, float] = field(default_factory=dict)
-    skipped: int = 0
-    loss_scale: float | None = None
-    _steps: list[LoggedStep] = field(default_factory=list)
-    _bad: dict[int, None] = field(default_factory=dict)
-    _launch: int = 0
-    _seen: list[int] = field(default_factory=list)
-    _unused: int = 0
-    _untimed: tuple[int, float] | None = None
-
-    def begins(self, after: int | None = None) -> None:
-        """A launch begins, behind a step where the log says so."""
-        if self._seen and self._steps:
-            self._launch, self._seen = self._launch + 1, []
-        if after is not None and not self._seen:
-            self._seen = [after]
-
-    def says(self, name: str, text: str) -> None:
-        """Notes a number of the run; text that is none is left out."""
-        digits = text.replace(",", "").strip()
-        try:
-            self.stated[name] = number_of(digits)
-        except ValueError:
-            return
-
-    def states(self, line: str, patterns: Mapping[str, re.Pattern[str]]) -> None:
-        """Notes the numbers of the run in a line, each the first group of its pattern."""
-        for name, pattern in patterns.items():
-            if said := pattern.search(line):
-                self.says(name, said[1])
-
-    def passes(self, step: int) -> int:
-        """Notes that a line is of a step; returns how many steps it covers.
-
-        The number of a step that falls below the last but one belongs to a restart. Ranks that
-        print late repeat the last number or the one before.
-        """
-        if len(self._seen) > 1 and step < self._seen[-2]:
-            self.begins()
-        before = [one for one in self._seen if one < step]
-        if step not in self._seen:
-            self._seen = sorted([*self._seen, step])[-3:]
-        return step - before[-1] if self.means and before else 1
-
-    def takes(
-        self,
-        step: int,
-        *,
-        time_s: float | None = None,
-        tokens_per_s: float | None = None,
-        sequences_per_s: float | None = None,
-        sequences: int | None = None,
-        loss: float | None = None,
-        skipped: int = 0,
-    ) -> None:
-        """Notes a step; one whose time cannot be meant, such as zero, is passed over.
-
-        Args:
-            step, time_s, tokens_per_s, sequences_per_s, sequences: As of `LoggedStep`.
-            loss: Of the step; None: not printed.
-            skipped: Of the steps that the line covers, how many had their update skipped. They
-                run forward and backward: only where all were, the line does not count.
-        """
-        covers = self.passes(step)
-        self.skipped += skipped
-        if loss is not None:
-            self.loses(step, loss)
-        said = [one for one in (time_s, tokens_per_s, sequences_per_s) if one is not None]
-        if skipped >= covers:
-            self._unused += 1
-        elif not said or not _LEAST <= said[0] <= _MOST:
-            self._untimed = self._untimed or (step, said[0] if said else math.nan)
-        else:
-            self._steps.append(
-                LoggedStep(
-                    step=step,
-                    time_s=time_s,
-                    tokens_per_s=tokens_per_s,
-                    sequences_per_s=sequences_per_s,
-                    covers=covers,
-                    launch=self._launch,
-                    sequences=sequences,
-                )
-            )
-
-    def loses(self, step: int, loss: float) -> None:
-        """Notes the loss of a step, which may stand on a line of its own."""
-        if not math.isfinite(loss):
-            self._bad[step] = None
-
-    def log(self, label: str, text: str) -> TrainingLog:
-        """The log of what was found in a text.
-
-        Raises:
-            InputError: It has no step; why, where the text tells.
-        """
-        if not self._steps and self._untimed is not None:
-            step, said = self._untimed
-            raise NoTimeError(
-                f"{label}: has no step with a time that can be meant: step {step} has {said:.6g}"
-            )
-        if not self._steps and self._unused:
-            raise NoTimeError(
-                f"{label}: the update of each of its {plural(self._unused, 'step')} was skipped; "
-                "read more of them"
-            )
-        if not self._steps:
-            raise InputError(f"{label}: {_why_none(text)}")
-        return TrainingLog(
-            steps=tuple(self._steps),
-            memory_bytes=max(self.memory_bytes, default=None),
-            warm_up=self.warm_up,
-            skipped=self.skipped,
-            bad_steps=tuple(self._bad),
-            loss_scale=self.loss_scale,
-            stated=self.stated,
-        )
 
 
 def text_in(content: bytes, label: str) -> str:
@@ -344,6 +255,13 @@ def plain_lines(text: str) -> list[str]:
     return [line for line in _COLOUR.sub("", text).splitlines() if not _ENDLESS.search(line)]
 
 
+def same(said: float, known: float) -> bool:
+    """Whether two numbers of a run are one, of which those that are not whole were rounded."""
+    if said == int(said) and known == int(known):
+        return said == known
+    return abs(said / known - 1) <= _ROUNDED
+
+
 def ran_out(text: str) -> bool:
     """Whether a log says that memory did not suffice."""
     return any(words in text for words in ("OutOfMemoryError", "out of memory", "RESOURCE_EXHAUST"))
@@ -352,9 +270,3 @@ def ran_out(text: str) -> bool:
 def number(text: str) -> float:
     """A printed number, NaN and infinity included."""
     return float(text.replace(",", ""))
-
-
-def _why_none(text: str) -> str:
-    if not text.strip():
-        return "is empty"
-    return "has no line of a step" + (": the run ran out of memory" if ran_out(text) else "")

@@ -20,7 +20,8 @@ from __future__ import annotations
 import re
 
 from planner.base.units import GIB
-from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import NUMBER, TrainingLog, plain_lines
+from planner.evidence.training_logs.reading import Reading
 
 _STEP = re.compile(
     rf"^(?>.*?completed step: ([0-9]+), seconds: ({NUMBER}), )"
@@ -48,7 +49,7 @@ def parse_maxtext(text: str, label: str) -> TrainingLog:
     for line in plain_lines(text):
         reading.states(line, _STATED)
         if found := _MEMORY.search(line):
-            reading.memory_bytes.append(float(found[1]) * GIB)
+            reading.will_hold(float(found[1]) * GIB)
         if found := _STEP.search(line):
             reading.takes(int(found[1]) + 1, time_s=float(found[2]), loss=float(found[3]))
     return reading.log(label, text)

@@ -25,7 +25,8 @@ import math
 import re
 
 from planner.base.units import MIB
-from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import NUMBER, TrainingLog, plain_lines
+from planner.evidence.training_logs.reading import Reading
 
 _STEP = re.compile(
     r"^(?>.*?iteration\s+([0-9]+)/\s*[0-9]+ \|)"  # the first: no other has more behind it
@@ -65,7 +66,7 @@ def parse_megatron(text: str, label: str) -> TrainingLog:
             reading.begins()
         reading.states(line, _STATED)
         if found := _MEMORY.search(line):
-            reading.memory_bytes.append(float(found[1]) * MIB)
+            reading.holds(float(found[1]) * MIB)
         if found := _STEP.search(line):
             _take(reading, line, int(found[1]), float(found[2]) / 1e3)
     return reading.log(label, text)
@@ -73,8 +74,6 @@ def parse_megatron(text: str, label: str) -> TrainingLog:
 
 def _take(reading: Reading, line: str, step: int, time_s: float) -> None:
     """A line of a step."""
-    if scale := _SCALE.search(line):
-        reading.loss_scale = float(scale[1])
     batch, skipped = _BATCH.search(line), _count(_SKIPPED, line)
     reading.takes(
         step,
@@ -83,6 +82,8 @@ def _take(reading: Reading, line: str, step: int, time_s: float) -> None:
         loss=math.nan if _count(_NAN, line) > skipped else _loss(line),  # NaN makes it skip
         skipped=skipped,
     )
+    scale = _SCALE.search(line)
+    reading.scales(float(scale[1]) if scale else None)
 
 
 def _count(pattern: re.Pattern[str], line: str) -> int:

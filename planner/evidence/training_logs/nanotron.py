@@ -18,7 +18,8 @@ from __future__ import annotations
 import re
 
 from planner.base.units import MIB
-from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import TrainingLog, plain_lines
+from planner.evidence.training_logs.reading import Reading
 
 _NUMBER = r"(-?[0-9]+(?:\.[0-9]*)?(?:e[+-][0-9]+)?|nan|-?inf)([KMBTPE]?)"
 _STEP = re.compile(
@@ -51,17 +52,15 @@ def parse_nanotron(text: str, label: str) -> TrainingLog:
             for name, said in found.groupdict().items():
                 reading.says(name, said)
         if found := _MEMORY.search(line):
-            reading.memory_bytes.append(float(found[1]) * MIB)
-        if rates := _RATES.search(line):
-            whole, own = _size(rates[1], rates[2]), _size(rates[3], rates[4])
-            if own > 0:
-                reading.stated["chips"] = whole / own
+            reading.holds(float(found[1]) * MIB)
         if found := _STEP.search(line):
             reading.takes(
                 int(found[1]),
                 time_s=_size(found[2], found[3]) / 1e3,
                 loss=_size(found[4], found[5]),
             )
+            if (rates := _RATES.search(line)) and (own := _size(rates[3], rates[4])) > 0:
+                reading.has("chips", _size(rates[1], rates[2]) / own)
     return reading.log(label, text)
 
 

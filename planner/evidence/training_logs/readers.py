@@ -9,10 +9,11 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.evidence.training_logs.deepspeed import parse_deepspeed
 from planner.evidence.training_logs.exported import parse_exported
-from planner.evidence.training_logs.log import NoTimeError, TrainingLog, ran_out
+from planner.evidence.training_logs.log import TrainingLog, ran_out
 from planner.evidence.training_logs.maxtext import parse_maxtext
 from planner.evidence.training_logs.megatron import parse_megatron
 from planner.evidence.training_logs.nanotron import parse_nanotron
+from planner.evidence.training_logs.reading import NoTimeError
 from planner.evidence.training_logs.torchtitan import parse_torchtitan
 from planner.evidence.training_logs.trainer import parse_trainer
 

@@ -19,10 +19,12 @@ fewer digits. "N/A" stands for `mfu` under quantization.
 
 from __future__ import annotations
 
+import math
 import re
 
 from planner.base.units import GIB
-from planner.evidence.training_logs.log import Reading, TrainingLog, number, plain_lines
+from planner.evidence.training_logs.log import TrainingLog, number, plain_lines
+from planner.evidence.training_logs.reading import Reading
 
 _STEP = re.compile(
     r"^(?>.*?(?<!validate )step:\s+([0-9]+)\s+loss:\s*(-?[0-9]+(?:\.[0-9]*)?|nan|-?inf)\b)"
@@ -31,9 +33,11 @@ _STEP = re.compile(
 )
 _BEGINS = re.compile(r"Training starts at step ([0-9]+)")
 _MESH = re.compile(
-    r"Building device mesh with parallelism: pp=([0-9]+), dp_replicate=([0-9]+), "
-    r"dp_shard=([0-9]+), cp=([0-9]+), tp=([0-9]+), ep=([0-9]+)"
+    r"Building device mesh with parallelism: pp=(?P<pp>[0-9]+), dp_replicate=(?P<replicas>[0-9]+), "
+    r"dp_shard=(?P<shards>[0-9]+), cp=(?P<cp>[0-9]+), tp=(?P<tp>[0-9]+), ep=(?P<ep>[0-9]+)"
 )
+_RANKS = ("pp", "replicas", "shards", "cp", "tp")
+"""Whose product are the chips."""
 _STARTS = r"^(?>.*?Trainer is initialized with )"
 _TRAINER = {
     "sequences": re.compile(rf"{_STARTS}.*?global batch size ([0-9]+),"),
@@ -55,17 +59,13 @@ def parse_torchtitan(text: str, label: str) -> TrainingLog:
     reading = Reading(means=True)
     for line in plain_lines(text):
         if found := _MESH.search(line):
-            _mesh(reading, *map(int, found.groups()))
+            for axis in ("pp", "cp", "tp", "ep"):
+                reading.says(axis, found[axis])
+            reading.says("chips", str(math.prod(int(found[axis]) for axis in _RANKS)))
         if found := _BEGINS.search(line):
             reading.begins(after=int(found[1]) - 1)
         reading.states(line, _TRAINER)
         if found := _STEP.search(line):
-            reading.memory_bytes.append(float(found[3]) * GIB)
             reading.takes(int(found[1]), tokens_per_s=number(found[4]), loss=float(found[2]))
+            reading.holds(float(found[3]) * GIB)
     return reading.log(label, text)
-
-
-def _mesh(reading: Reading, pp: int, replicas: int, shards: int, cp: int, tp: int, ep: int) -> None:
-    """What the line about the mesh states."""
-    chips = pp * replicas * shards * cp * tp
-    reading.stated |= {"chips": chips, "pp": pp, "cp": cp, "tp": tp, "ep": ep}

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import re
 
-from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import TrainingLog, plain_lines
+from planner.evidence.training_logs.reading import Reading
 
 _WARM_UP = 20
 _BAR = re.compile(
@@ -52,6 +53,7 @@ def parse_trainer(text: str, label: str) -> TrainingLog:
     for line in plain_lines(text):
         if _BEGINS in line:
             reading.begins()
+            total, step = 0, 0
         reading.states(line, _STATED)
         if said := _TOTAL.search(line):
             total = int(said[1].replace(",", ""))

@@ -29,25 +29,29 @@ KERNELS = (
 """Names as CUDA prints them: multiplication, attention, element-wise, collective."""
 
 
-def megatron_line(step: int, seconds: float) -> str:
+def megatron_line(step: int, seconds: float, sequences: int = 16) -> str:
     """A line of Megatron-LM's training log, core 0.16.1."""
     return (
         f" [2026-03-16 10:00:{step:02d}] iteration {step:8d}/      20 | consumed samples: "
-        f"{16 * step:12d} | elapsed time per iteration (ms): {1e3 * seconds:.1f} | throughput per "
-        f"GPU (TFLOP/s/GPU): 401.3 | learning rate: 1.000000E-04 | global batch size:    16 | "
+        f"{sequences * step:12d} | elapsed time per iteration (ms): {1e3 * seconds:.1f} | "
+        "throughput per GPU (TFLOP/s/GPU): 401.3 | learning rate: 1.000000E-04 | "
+        f"global batch size: {sequences:5d} | "
         "lm loss: 1.184012E+01 | loss scale: 1.0 | grad norm: 2.410 | number of skipped "
         "iterations:   0 | number of nan iterations:   0 |\n"
     )
 
 
-def megatron_log(seconds: float, steps: int = 20) -> str:
+def megatron_log(seconds: float, steps: int = 20, sequences: int = 16) -> str:
     """A log whose first steps are slow and whose last two a profiler slows."""
     memory = (
         "[Rank 0] (after 2 iterations) memory (MB) | allocated: 20211.66796875 | max allocated: "
         "40112.51171875 | reserved: 42000.0 | max reserved: 42000.0\n"
     )
     slow = {1: 20.0, 2: 2.0, steps - 1: 1.3, steps: 1.3}
-    lines = [megatron_line(step, seconds * slow.get(step, 1.0)) for step in range(1, steps + 1)]
+    lines = [
+        megatron_line(step, seconds * slow.get(step, 1.0), sequences)
+        for step in range(1, steps + 1)
+    ]
     return "".join([*lines[:2], memory, *lines[2:]])
 
 
@@ -82,7 +86,8 @@ def write_run(
     constants = with_values(load_calibration(), truth)
     for run in planned_runs(folder, read_manifest(folder))[1]:
         seconds = float(RunSet.of([run]).predicted_s(constants)[0]) * factor
-        (folder / run.key / "log-0.txt").write_text(megatron_log(seconds), encoding="utf-8")
+        text = megatron_log(seconds, sequences=int(run.job.global_batch))
+        (folder / run.key / "log-0.txt").write_text(text, encoding="utf-8")
         if traces:
             write_trace(folder / run.key / "tensorboard", run, constants)
 

@@ -94,8 +94,26 @@ def test_mamf_finder() -> None:
     assert two.m == 8192
 
 
+ROW = "     3 |  980.5(mean)  982.3(median)  990.6(max) @ 8192x8192x8192 | best:  982\n"
+
+
+def test_each_multiplication_is_of_the_format_above_it() -> None:
+    text = f"{ROW}{MAMF}** Dtype: torch.float8_e4m3fn\n{ROW}** Dtype: torch.float16\n{ROW}"
+    assert [one.dtype for one in parse_gemm(text, "g.txt")] == ["bf16"] * 3 + ["fp8", "fp16"]
+    assert refusal(f"{MAMF}** Dtype: torch.int8\n{ROW}{ROW}") == [
+        "g.csv: line 11: dtype: 'torch.int8' is not one of bf16, fp16, fp32, fp8, fp4"
+    ]
+
+
+def test_tables_of_two_tools_in_one_file_are_both_read() -> None:
+    whole = parse_gemm(BENCH + OLD_BENCH + MAMF, "g.txt")
+    apart = [parse_gemm(text, "g.txt") for text in (MAMF, BENCH, OLD_BENCH)]
+    assert whole == apart[0] + apart[1] + apart[2]
+
+
 @each(("text", "words"), [
     ("", "g.csv: is empty"),
+    ("m,n,k,dtype,us,US\n4,4,4,bf16,1,2\n", "g.csv: column 'us' appears twice"),
     ("a,b\n1,2\n", "column 'm' is missing"),
     ("m,n,k,dtype,ms\n1,1,1,bf16,3\n", "column 'seconds' is missing; 'ms' is there: give seconds"),
     ("m,n,k,dtype,seconds\n", "has no line of results"),

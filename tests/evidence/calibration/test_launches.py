@@ -9,13 +9,13 @@ import pytest
 from cli.command import planner, refused
 from support.cases import each
 
-from evidence.calibration.launched import megatron_log, write_nccl, write_run
+from evidence.calibration.launched import megatron_line, megatron_log, write_nccl, write_run
 from hardware_db import load_calibration
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.evidence.calibration.answer import CalibrationResult
 from planner.evidence.calibration.asking import Question, calibrate
 from planner.evidence.calibration.launches.manifest import read_manifest
-from planner.evidence.calibration.launches.measured import planned_runs
+from planner.evidence.calibration.launches.measured import planned_runs, read_folder
 from planner.evidence.calibration.launches.value import Experiment, candidates
 from planner.evidence.calibration.posterior import Prior
 from planner.evidence.calibration.runs import RunSet, with_values
@@ -183,6 +183,19 @@ def test_logs_of_another_plan_are_never_taken_for_the_new_ones(written: Path, fo
     assert (folder / "manifest.yaml").read_bytes() == before
 
 
+def test_a_log_with_another_run_in_it_gives_the_steps_of_the_launch(folder: Path) -> None:
+    write_run(folder, {}, traces=False)
+    own = {one.name: one.run for one in read_folder(folder).launches}
+    log = folder / "2-layers" / "log-0.txt"
+    log.write_text(megatron_log(9.9, sequences=2048) + log.read_text())
+    found = read_folder(folder)
+    for one in found.launches:
+        assert one.run.measured_step_time_s == own[one.name].measured_step_time_s
+    words = "2-layers: 20 steps of another run (2048 sequences per step) are left out"
+    assert found.left_out == (words,)
+    assert words in calibrate(Question(measurements=folder)).skipped
+
+
 @each(("flags", "code", "words"), [
     (("--hardware", "ascend-910b", "--chips", 64), 3, "runs on GPUs of NVIDIA and AMD, not on"),
     (("--hardware", "h100-sxm5-80", "--chips", 1), 3, "No plan fits (proved): "),
@@ -200,7 +213,10 @@ def test_no_plan_to_measure(
 @each(("change", "words"), [
     ("nothing", "has no log yet; run bash 2-layers/measure.sh there"),
     ("empty log", "log-*.txt: is empty"),
-    ("early end", "ends with step 3; the first 5 warm up, run all of them"),
+    ("early end", "ends with step 3; the first 5 of a launch warm up, more are needed"),
+    ("another run", "is the log of another run: its steps have 2048 sequences, those of the"),
+    ("another mesh", "is the log of another run: it has chips 512, the plan 8"),
+    ("from a checkpoint", "ends with step 103; the first 5 of a launch warm up, more are needed"),
     ("cut trace", "not a whole gzip file"),
     ("no manifest", "has no manifest.yaml; planner measure -o"),
     ("no folder", "is no folder; planner measure -o"),
@@ -216,11 +232,17 @@ def test_wrong_folders(written: Path, tmp_path: Path, change: str, words: str) -
     if change == "empty log":
         log.write_text("", encoding="utf-8")
     elif change == "early end":
-        log.write_text(megatron_log(0.2, steps=3), encoding="utf-8")
+        log.write_text(megatron_log(0.2, steps=3, sequences=4), encoding="utf-8")
+    elif change == "another run":
+        log.write_text(megatron_log(0.2, sequences=2048), encoding="utf-8")
+    elif change == "another mesh":
+        log.write_text("using world size: 512, x\n" + megatron_log(0.2, sequences=4))
+    elif change == "from a checkpoint":
+        log.write_text("".join(megatron_line(step, 0.2, 4) for step in (101, 102, 103)))
     elif change == "out of memory":
         log.write_text("torch.OutOfMemoryError: CUDA out of memory.", encoding="utf-8")
     elif change == "cut trace":
-        log.write_text(megatron_log(0.2), encoding="utf-8")
+        log.write_text(megatron_log(0.2, sequences=4), encoding="utf-8")
         (folder / "2-layers" / "a.pt.trace.json.gz").write_bytes(b"\x1f\x8b\x08\x00cut")
     elif change == "no manifest":
         manifest.unlink()

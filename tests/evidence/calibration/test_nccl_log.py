@@ -46,7 +46,7 @@ def refusal(text: str, name: str = "log.txt", **given: int) -> list[str]:
 
 def test_a_log_of_a_new_version() -> None:
     log = parse_nccl(nccl_text(LINES), "anything.txt")
-    assert log.device == "NVIDIA H100 80GB HBM3"
+    assert log.devices == ("NVIDIA H100 80GB HBM3",)
     assert [one.collective for one in log.times] == ["all_reduce"] * 3
     assert {(one.ranks, one.nodes) for one in log.times} == {(8, 1)}
     assert [one.size_bytes for one in log.times] == [size for size, _ in LINES]
@@ -135,6 +135,43 @@ def test_wrong_results_are_refused_with_their_line() -> None:
         broken = broken.replace(rows[0], f"{cells[0]}     12{cells[1]}")
     (line,) = refusal(broken)
     assert line.startswith(f"log.txt: line {number}: #wrong: 12 elements are wrong")
+
+
+SHORT = [(1 << 20, 95e-6), (1 << 24, 420e-6)]
+
+
+@each("first", [True, False])
+def test_several_tests_in_a_log_are_read_apart(first: bool) -> None:
+    """Other collectives, other numbers of ranks, other devices, and names below the results."""
+    others = [
+        nccl_text(SHORT, test="all_gather_perf", redop="none", device="NVIDIA B200"),
+        nccl_text(SHORT, hosts=("node-a", "node-b")),
+        OLD,
+    ]
+    end = "# Collective test concluded: all_reduce_perf\n"
+    for other in others:
+        texts = (nccl_text(LINES), other) if first else (other, nccl_text(LINES))
+        apart = [parse_nccl(text, "x") for text in texts]
+        both = parse_nccl(end.join(texts), "x")
+        assert both.times == apart[0].times + apart[1].times
+        assert both.devices == tuple(dict.fromkeys(apart[0].devices + apart[1].devices))
+
+
+def test_faults_of_several_tests_name_their_lines() -> None:
+    text = nccl_text(LINES) + "\n" + nccl_text(SHORT, test="broadcast_perf")
+    at = next(n for n, line in enumerate(text.split("\n"), 1) if n > 20 and "# nccl-tests" in line)
+    (line,) = refusal(text)
+    assert line.startswith(f"log.txt: line {at + 17}: broadcast_perf is of no use here")
+    unlisted = "\n".join(
+        one for n, one in enumerate(text.split("\n"), 1) if n < at or "Rank" not in one
+    )
+    (line,) = refusal(unlisted)
+    assert line.startswith(f"log.txt: line {at + 9}: lists no ranks; say how many with --gpus")
+
+
+def test_a_file_that_names_two_tests_names_none() -> None:
+    text = nccl_text(LINES, test="all_gather_perf", redop="none", version=False)
+    assert "does not say which collective" in refusal(text, "all_reduce_and_all_gather.txt")[0]
 
 
 def measured(truth: dict[str, float], nodes: int) -> list[CollectiveTime]:

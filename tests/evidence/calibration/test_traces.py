@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,53 @@ def test_kineto(tmp_path: Path, packed: bool) -> None:
     found = (time.gemm_s + time.attention_s, time.attention_s, time.other_s, time.exposed_s)
     assert (*found, time.idle_s) == pytest.approx(PARTS)
     assert time.communication_s == pytest.approx(0.015 + 0.090 / 2)
+
+
+Kernel = tuple[float, float, int]
+ONCE = [(8.0, 9.0), (9.0, 10.0)]
+LATE: list[Kernel] = [(8.0, 8.6, 0), (9.0, 9.6, 0)]
+
+
+def trace_file(path: Path, kernels: Sequence[Kernel], marks: Sequence[tuple[float, float]]) -> Path:
+    """A trace with multiplications from a second to another on a device, and marked steps."""
+    events = [
+        {"cat": "user_annotation", "name": f"ProfilerStep#{int(at)}", "ts": 1e6 * at,
+         "dur": 1e6 * (end - at)} for at, end in marks
+    ] + [
+        {"cat": "kernel", "name": "gemm", "ts": 1e6 * at, "dur": 1e6 * (end - at),
+         "args": {"device": device, "stream": 7}} for at, end, device in kernels
+    ]  # fmt: skip
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+@each(("kernels", "marks", "gemm"), [
+    (LATE, ONCE, 0.6),
+    ([(float(n), n + 0.6, 0) for n in range(12)], ONCE, 0.6),  # before and behind the marks
+    ([(7.0, 8.6, 0), (9.0, 13.0, 0)], ONCE, 0.8),
+    ([*LATE, (8.5, 9.1, 1), (9.5, 10.1, 1)], ONCE, 0.575),  # the mean of two devices
+    ([*LATE, (7.0, 7.5, 1)], ONCE, 0.6),
+    (LATE, ONCE * 2, 0.6),  # by two threads
+    (LATE, [(8.0, 9.0), (9.0, 10.0), (8.0, 8.9)], 0.6),
+    ([(8.0, 8.6, 0), (9.0, 9.6, 0), (10.0, 10.6, 0)], [(8.0, 9.0), (10.0, 11.0)], 0.6),
+])  # fmt: skip
+def test_kernels_count_in_the_marked_steps_of_their_device(
+    tmp_path: Path, kernels: list[Kernel], marks: list[tuple[float, float]], gemm: float
+) -> None:
+    time = read_kineto(trace_file(tmp_path / "trace.json", kernels, marks), steps=99)
+    assert (time.gemm_s, time.idle_s) == pytest.approx((gemm, 1 - gemm))
+
+
+def test_times_that_cannot_be_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "trace.json"
+    with pytest.raises(InputError, match="has no kernel in the steps that it marks"):
+        read_kineto(trace_file(path, [(108.0, 109.0, 0)], ONCE), 1)
+    spans = Spans(kinds=kinds_of(["gemm"]), start_s=np.zeros(1), end_s=np.ones(1))
+    with pytest.raises(InputError, match=r"trace: kernels take 1 s, its 2 steps 0\.9 s"):
+        device_time(spans, "trace", 2, window_s=0.9)
+    monkeypatch.setattr(kineto, "MOST_DEVICES", 1)
+    with pytest.raises(InputError, match="of more than 1 devices"):
+        read_kineto(trace_file(path, [*LATE, (8.0, 9.0, 1)], ONCE), 1)
 
 
 def test_kineto_of_a_cpu() -> None:
@@ -232,4 +280,4 @@ def test_what_is_no_event_is_not_kept() -> None:
     inner = {"dur": 1, "ts": 1, "name": "a", "cat": "kernel"}
     data = {"traceEvents": [inner, {**inner, "args": inner}, {"a": [inner]}, [inner], 5], "b": {}}
     found = kineto._events(json.dumps(data).encode(), "trace")
-    assert found == [("a", "kernel", 1, 1)] * 2
+    assert found == [("a", "kernel", 1, 1, -1)] * 2

@@ -328,9 +328,10 @@ def test_the_command(plan_file: Path, resolved: Resolved, tmp_path: Path) -> Non
 
 
 def test_a_log_is_followed_until_it_has_enough(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    resolved: Resolved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "train.log"
+    counted = partial(counted_steps, resolved.cost, PLAN, file=log)
     lines = log_text(1.0, steps=14).splitlines(keepends=True)
 
     def grows() -> Iterator[None]:
@@ -339,7 +340,7 @@ def test_a_log_is_followed_until_it_has_enough(
             yield
 
     writer = grows()
-    follow(log, lambda text: counted_steps(text, log), 7, lambda _: next(writer))
+    follow(log, counted, 7, lambda _: next(writer))
     assert next(writer, "ended") is None  # two more lines were not waited for
     assert capsys.readouterr().err.split("\n")[:4] == [
         f"waiting: {log} is not there yet",
@@ -348,14 +349,14 @@ def test_a_log_is_followed_until_it_has_enough(
         "7 of 7 steps",
     ]
     log.write_text("".join(lines[:3]) + "torch.OutOfMemoryError: CUDA out of memory\n")
-    follow(log, lambda text: counted_steps(text, log), 7, lambda _: pytest.fail("waits for ever"))
+    follow(log, counted, 7, lambda _: pytest.fail("waits for ever"))
 
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
     log.write_text("")
     with pytest.raises(KeyboardInterrupt):
-        follow(log, lambda text: counted_steps(text, log), 7, interrupted)
+        follow(log, counted, 7, interrupted)
 
 
 @each(("written", "shown", "last"), [(10, 5, 10), (8, 3, 8), (5, 0, 0), (40, 20, 25)])

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from planner.evidence.checked.identity import run_key
 from planner.evidence.checked.runs_file import add_row
 from planner.evidence.csvfile import parse, read
 from planner.evidence.own_columns import RUNS
+from planner.evidence.training_logs.readers import read_log
 
 ROW = {name: "" for name in RUNS.columns} | {
     "id": "train-1", "model_name": "llama3-8b", "hardware": "h100-sxm5-80", "n_chips": "16",
@@ -31,20 +33,31 @@ def log(seconds: Sequence[float], head: str = "") -> str:
     return head + "".join(megatron_line(step, each) for step, each in enumerate(seconds, 1))
 
 
+def is_warm(text: str) -> bool:
+    try:
+        _, log = read_log(text, "log")
+    except InputError:
+        return False
+    return log.longest > log.warm_up
+
+
+key_of = partial(run_key, is_warm=is_warm)
+
+
 def test_a_log_that_grows_is_of_one_run() -> None:
     times = [9.0, 2.0, 1.1, 1.2, 1.1, 1.3, *[1.1] * 30]
     head = "".join(f"  argument_{n} .... {n}\n" for n in range(50))
-    keys = {run_key("train", log(times[:steps], head)) for steps in (6, 7, 12, 20, 36)}
+    keys = {key_of("train", log(times[:steps], head)) for steps in (6, 7, 12, 20, 36)}
     assert len(keys) == 1
-    assert keys == {run_key("train", log(times, head).replace("\n", "\r\n"))}
+    assert keys == {key_of("train", log(times, head).replace("\n", "\r\n"))}
     other = [*times[:3], 1.25, *times[4:]]
     for name, text in (
         ("train", log(other, head)),
         ("train", log(times, "[2026-03-17] " + head)),
         ("log", log(times, head)),
     ):
-        assert run_key(name, text) not in keys
-    assert not run_key("# train", log(times)).startswith("#")
+        assert key_of(name, text) not in keys
+    assert not key_of("# train", log(times)).startswith("#")
 
 
 @each(("end", "mark", "last"), [

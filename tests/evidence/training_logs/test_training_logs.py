@@ -94,7 +94,7 @@ def test_the_script_that_is_exported_prints_what_is_read(
     assert log.step_time_s(1, 1, 1) == 1.25
     assert log.memory_bytes == 3 * 2**30
     assert {one.sequences for one in log.steps} == {sequences}
-    assert log.stated == {"seq_len": 4096}
+    assert log.launches[-1].stated == {"seq_len": 4096}
 
 
 def kept(name: str) -> str:
@@ -123,10 +123,10 @@ def test_each_framework_is_known_by_its_lines(
     assert found == framework
     assert log.step_time_s(8 * 8192, 8, 64) == pytest.approx(seconds, rel=5e-3)
     assert log.memory_bytes == (None if memory_gib is None else pytest.approx(memory_gib * 2**30))
-    assert stated.items() <= log.stated.items()
+    assert stated.items() <= log.launches[-1].stated.items()
     assert len(log.counted()) == counted
-    assert log.launches == 1
-    assert log.stated.get("chips", 8) == pytest.approx(8, rel=0.01)
+    assert len(log.launches) == 1
+    assert log.launches[-1].stated.get("chips", 8) == pytest.approx(8, rel=0.01)
 
 
 def test_a_mean_with_skipped_updates_counts() -> None:
@@ -170,14 +170,14 @@ ARGUMENTS = (
 def test_what_a_log_states_of_its_mesh() -> None:
     mesh = {"chips": 16, "pp": 2, "cp": 1, "tp": 2, "ep": 1}
     titan = read_log(MESH + kept("torchtitan"), "log")[1]
-    assert titan.stated == {**mesh, "sequences": 64, "seq_len": 8192}
+    assert titan.launches[-1].stated == {**mesh, "sequences": 64, "seq_len": 8192}
     tokens = MESH.replace(
         "local batch size 2, global batch size 64,",
         "16384 tokens per DP rank, 524288 tokens per train step,",
     )
-    assert read_log(tokens + kept("torchtitan"), "log")[1].stated["tokens"] == 524288
+    assert read_log(tokens + kept("torchtitan"), "log")[1].launches[-1].stated["tokens"] == 524288
     megatron = read_log(ARGUMENTS + megatron_log(0.2), "log")[1]
-    assert megatron.stated == {**mesh, "micro_batch": 2, "seq_len": 8192}
+    assert megatron.launches[-1].stated == {**mesh, "micro_batch": 2, "seq_len": 8192}
 
 
 def test_restarts_warm_up_again() -> None:
@@ -187,7 +187,7 @@ def test_restarts_warm_up_again() -> None:
     for at, between in ((13, begins), (11, begins), (9, "")):  # the last says so by its numbers
         again = [megatron_line(at + n, 4.0 if n < 5 else 0.2) for n in range(13)]
         log = read_log(first + between + "".join(again), "log")[1]
-        assert log.launches == 2
+        assert len(log.launches) == 2
         counted = [(one.launch, one.step) for one in log.counted()]
         assert counted == [(0, n) for n in range(6, 13)] + [(1, at + n) for n in range(5, 13)]
         assert log.step_time_s(1, 1, 1) == pytest.approx(0.2)

@@ -29,8 +29,9 @@ from planner.evidence.calibration.logs.trace import DeviceTime, mean_time
 from planner.evidence.runs.habits import COMMON
 from planner.evidence.runs.profiles import Profile
 from planner.evidence.runs.rows import Run
-from planner.evidence.training_logs.log import WARM_UP, TrainingLog
+from planner.evidence.training_logs.log import TrainingLog
 from planner.evidence.training_logs.megatron import parse_megatron
+from planner.evidence.training_logs.own import OwnSteps, own_steps
 from planner.evidence.training_logs.torchtitan import parse_torchtitan
 from planner.plan import Plan
 from planner.question.files.plan_file import plan_of, read_plan_file
@@ -67,6 +68,7 @@ class Launched:
         name, tells, command: As in the manifest.
         run: Its plan, job and cluster; the measured step time is NaN where there is no log.
         time: Where a step goes, by its traces; None: there are none.
+        left_out: What its log has of other runs, a sentence each.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Launched:
     command: str
     run: Run
     time: DeviceTime | None
+    left_out: tuple[str, ...] = ()
 
     @property
     def is_logged(self) -> bool:
@@ -105,6 +108,15 @@ class MeasuredFolder:
     def runs(self) -> tuple[Run, ...]:
         """The launches that were run."""
         return tuple(one.run for one in self.launches if one.is_logged)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What was not measured and what is not of the plan, one line each."""
+        return tuple(
+            f"{one.name}: {line}"
+            for one in self.launches
+            for line in (one.left_out if one.is_logged else (f"was not run yet ({one.command})",))
+        )
 
     def check_ran_with(self, chip: str, era: str) -> None:
         """Refuses another chip or software era than that of the launches.
@@ -189,17 +201,22 @@ def planned_runs(folder: Path, manifest: Manifest) -> tuple[Run, tuple[Run, ...]
 def _launched(reading: _Reading, manifest: Manifest, launch: LaunchModel, run: Run) -> Launched:
     """A launch with its log and traces; faults are noted."""
     home = reading.folder / launch.name
-    log = _log(reading, manifest, home, launch)
+    own = _own(reading, manifest, home, launch, run)
     time = _time(reading, home, launch, manifest.recorded_steps)
-    if log is not None:
-        tokens = run.job.global_batch * run.job.seq_len
+    if own is not None:
+        tokens, batch = run.job.global_batch * run.job.seq_len, run.job.global_batch
         run = replace(
             run,
-            measured_step_time_s=log.step_time_s(tokens, run.plan.chips, run.job.global_batch),
-            measured_memory_bytes=log.memory_bytes,
+            measured_step_time_s=own.log.step_time_s(tokens, run.plan.chips, batch),
+            measured_memory_bytes=own.log.memory_bytes,
         )
     return Launched(
-        name=launch.name, tells=launch.tells, command=launch.command, run=run, time=time
+        name=launch.name,
+        tells=launch.tells,
+        command=launch.command,
+        run=run,
+        time=time,
+        left_out=() if own is None else own.left_out,
     )
 
 
@@ -225,10 +242,13 @@ def planned_run(key: str, cost: CostModel, plan: Plan) -> Run:
     )
 
 
-def _log(
-    reading: _Reading, manifest: Manifest, home: Path, launch: LaunchModel
-) -> TrainingLog | None:
-    """The logs of all nodes as one, since a framework may print steps on one of them only."""
+def _own(
+    reading: _Reading, manifest: Manifest, home: Path, launch: LaunchModel, run: Run
+) -> OwnSteps | None:
+    """The steps of a launch in its logs; faults are noted.
+
+    The logs of all nodes are one, since a framework may print steps on one of them only.
+    """
     paths = sorted(home.glob(launch.logs))
     if not paths:
         return None
@@ -236,16 +256,13 @@ def _log(
         text = "\n".join(read_text(path) for path in paths)
         label = one_line(str(home / launch.logs))
         log = READERS[manifest.framework].parse(text, label)
-        if log.last <= WARM_UP:
-            raise InputError(
-                f"{label}: ends with step {log.last}; the first {WARM_UP} warm up, run all of them"
-            )
+        own = own_steps(log, run.plan, run.job, label)
     except InputError as error:
         reading.faults += str(error).split("\n")
         return None
     for path in paths:
-        reading.used(path, "log", len(log.steps))
-    return log
+        reading.used(path, "log", len(own.log.steps))
+    return own
 
 
 def _time(reading: _Reading, home: Path, launch: LaunchModel, steps: int) -> DeviceTime | None:
@@ -276,6 +293,6 @@ def _collectives(
             reading.faults += str(error).split("\n")
             continue
         times += log.times
-        devices += [log.device] if log.device else []
+        devices += log.devices
         reading.used(path, "nccl", len(log.times))
     return tuple(times), tuple(devices)

@@ -79,10 +79,8 @@ def parse_gemm(text: str, label: str) -> tuple[GemmTime, ...]:
     if not any(line.strip() for line in lines):
         raise InputError(f"{label}: is empty")
     faults: list[str] = []
-    if any(_MAMF.match(line) for line in lines):
-        found = _of_mamf(lines, label, faults)
-    elif any(_is_bench(line) for line in lines):
-        found = _of_bench(lines, label, faults)
+    if any(_MAMF.match(line) or _is_bench(line) for line in lines):
+        found = _of_mamf(lines, label, faults) + _of_bench(lines, label, faults)
     else:
         try:
             found = _of_csv(lines, label, faults)
@@ -96,14 +94,17 @@ def parse_gemm(text: str, label: str) -> tuple[GemmTime, ...]:
 
 
 def _of_mamf(lines: list[str], label: str, faults: list[str]) -> list[GemmTime]:
-    """Progress lines of mamf-finder; the median of a shape's iterations counts."""
-    named = [match[1] for line in lines if (match := _DTYPE.search(line))]
-    dtype = _FORMATS.get(named[0].lower()) if named else "bf16"
-    if dtype is None:
-        raise InputError(f"{label}: dtype: {shown(named[0])} is not one of {_allowed()}")
+    """Progress lines of mamf-finder, below a format each; the median of a shape's iterations."""
     found: list[GemmTime] = []
+    dtype = "bf16"
     for number, line in enumerate(lines, start=1):
-        if match := _MAMF.match(line):
+        if named := _DTYPE.search(line):
+            dtype = named[1]
+            if dtype.lower() not in _FORMATS:
+                faults.append(
+                    f"{label}: line {number}: dtype: {shown(dtype)} is not one of {_allowed()}"
+                )
+        elif (match := _MAMF.match(line)) and dtype.lower() in _FORMATS:
             cells = dict(zip(("tflops", "m", "n", "k"), match.groups(), strict=True))
             _add(found, {**cells, "dtype": dtype}, f"{label}: line {number}", faults)
     return found
@@ -150,6 +151,8 @@ def _of_csv(lines: list[str], label: str, faults: list[str]) -> list[GemmTime]:
     """A CSV file with the documented columns."""
     rows = csv.DictReader(lines)
     names = [name.strip().lower() for name in rows.fieldnames or []]
+    if twice := next((name for at, name in enumerate(names) if name in names[:at]), None):
+        raise InputError(f"{label}: column {shown(twice)} appears twice")
     missing = [name for name in ("m", "n", "k", "dtype") if name not in names]
     if missing or not {*_TIMES, "tflops"} & {*names}:
         what = missing[0] if missing else "seconds"

@@ -9,7 +9,8 @@ host it runs on), the name of the test (since version 2.17) and the columns:
 The first `time` is out of place, the second in place; older versions say `error` for `#wrong` and
 have no `root`. `size` is the whole buffer: what a rank ends with after an all-gather, or starts
 with before a reduce-scatter or an all-to-all. Launchers put `[1,0]<stdout>:` or `0: ` before
-lines.
+lines. Several tests may stand in one log, each with its own devices, name and columns above its
+results.
 
 Source: NVIDIA nccl-tests, README.md, doc/PERFORMANCE.md and src/util.cu,
 https://github.com/NVIDIA/nccl-tests.
@@ -18,7 +19,9 @@ https://github.com/NVIDIA/nccl-tests.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
@@ -36,6 +39,8 @@ _RANK = re.compile(
     r"#\s+Rank\s+([0-9]+)\s+(?:Group\s+([0-9]+)\s+)?Pid\s+[0-9]+\s+on\s+(\S+)\s+device\s+[0-9]+\s+\[\S+\]\s+(.*)"
 )
 _TEST = re.compile(r"\b([a-z_]+)_perf(?:_mpi)?\b")
+_ENDED = "Collective test concluded"
+"""In the name of a test that stands below its results."""
 _NUMBER = re.compile(r"^[0-9]+$")
 
 
@@ -60,14 +65,21 @@ class CollectiveTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NcclLog:
-    """A log: its collectives, and the name of its devices (empty where it has none)."""
+    """A log: its collectives, and the names of the devices of each of its tests that says them."""
 
     times: tuple[CollectiveTime, ...]
-    device: str
+    devices: tuple[str, ...]
+
+
+class _Test(NamedTuple):
+    """The numbered lines of one test: what stands above its results, and these."""
+
+    head: list[tuple[int, str]]
+    data: list[tuple[int, list[str]]]
 
 
 def read_nccl(path: Path, ranks: int | None = None, nodes: int | None = None) -> NcclLog:
-    """The collectives of a log.
+    """The collectives of a log, which may hold several tests.
 
     Args:
         path: The log.
@@ -85,20 +97,62 @@ def parse_nccl(text: str, name: str, ranks: int | None = None, nodes: int | None
     lines = [_PREFIX.sub("", line.rstrip()) for line in text.splitlines()]
     if not any(line.strip() for line in lines):
         raise InputError(f"{label}: is empty")
-    found = [match for line in lines if (match := _RANK.search(line))]
-    group = [match for match in found if (match[2] or "0") == "0"]
-    ranks, nodes = _sizes(label, group, ranks, nodes)
-    header = _header(label, lines)
-    data = [
-        (number, line.split())
-        for number, line in enumerate(lines, start=1)
-        if line.strip() and _NUMBER.match(line.split()[0]) and len(line.split()) > 5
-    ]
-    if not data:
-        raise InputError(f"{label}: has no line of results; the test did not run to an end")
+    times: list[CollectiveTime] = []
+    devices: list[str] = []
+    faults: list[str] = []
+    tests = _tests(lines)
+    for one in tests:
+        where = label if len(tests) == 1 else f"{label}: line {one.data[0][0]}"
+        try:
+            found = _read(one, label, where, Path(name).name, (ranks, nodes))
+        except InputError as error:
+            faults += str(error).split("\n")
+            continue
+        times += found.times
+        devices += found.devices
+    if faults:
+        raise InputError("\n".join(faults))
+    if not times:
+        raise InputError(f"{label}: all sizes are below {_LEAST_BYTES:,} bytes; give -e 1G")
+    return NcclLog(times=tuple(times), devices=tuple(dict.fromkeys(devices)))
+
+
+def _tests(lines: list[str]) -> list[_Test]:
+    """The tests of a log: results below names of columns of their own are those of the next one."""
+    tests: list[_Test] = []
+    head: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, start=1):
+        cells = line.split()
+        if not cells or not _NUMBER.match(cells[0]) or len(cells) <= 5:
+            head.append((number, line))
+            continue
+        if not tests or any(_is_columns(one) for _, one in head):
+            tests.append(_Test(head, []))
+        tests[-1].data.append((number, cells))
+        head = []
+    return tests or [_Test(head, [])]
+
+
+def _read(
+    test: _Test, label: str, where: str, file: str, sizes: tuple[int | None, int | None]
+) -> NcclLog:
+    """The collectives of a test.
+
+    Args:
+        test: Its lines.
+        label, where: What messages call the log, and the test.
+        file: Name of the log.
+        sizes: Ranks and nodes, where the test does not list its devices.
+    """
+    listed = [match for _, line in test.head if (match := _RANK.search(line))]
+    group = [match for match in listed if (match[2] or "0") == "0"]
+    ranks, nodes = _sizes(where, group, *sizes)
+    header = _header(label, where, test.head)
+    if not test.data:
+        raise InputError(f"{where}: has no line of results; the test did not run to an end")
     times, faults = [], []
-    collective = _collective(label, lines, Path(name).name, header, data)
-    for number, cells in data:
+    collective = _collective(where, test, file, header)
+    for number, cells in test.data:
         try:
             one = _time(cells, header, collective, ranks, nodes)
         except InputError as error:
@@ -108,9 +162,7 @@ def parse_nccl(text: str, name: str, ranks: int | None = None, nodes: int | None
             times.append(one)
     if faults:
         raise InputError("\n".join(faults))
-    if not times:
-        raise InputError(f"{label}: all sizes are below {_LEAST_BYTES:,} bytes; give -e 1G")
-    return NcclLog(times=tuple(times), device=group[0][4].strip() if group else "")
+    return NcclLog(times=tuple(times), devices=tuple(match[4].strip() for match in group[:1]))
 
 
 def _sizes(
@@ -136,53 +188,57 @@ def _sizes(
     return ranks, nodes
 
 
-def _header(label: str, lines: list[str]) -> list[str]:
-    """Names of the columns.
+def _is_columns(line: str) -> bool:
+    """Whether a line names the columns."""
+    words = line.lstrip("# ").split()
+    return line.lstrip().startswith("#") and words[:1] == ["size"] and "time" in words
+
+
+def _header(label: str, where: str, lines: list[tuple[int, str]]) -> list[str]:
+    """Names of the columns, the last ones above the results.
 
     Raises:
         InputError: There is no such line, or its unit of time is not the usual one.
     """
-    for index, line in enumerate(lines):
-        words = line.lstrip("# ").split()
-        if line.lstrip().startswith("#") and words[:1] == ["size"] and "time" in words:
-            units = lines[index + 1] if index + 1 < len(lines) else ""
+    for (number, line), (_, units) in reversed(list(pairwise([*lines, (0, "")]))):
+        if _is_columns(line):
             if "(us)" not in units:
                 raise InputError(
-                    f"{label}: line {index + 2}: times are not in (us), as nccl-tests prints them"
+                    f"{label}: line {number + 1}: times are not in (us), as nccl-tests prints them"
                 )
-            return words
+            return line.lstrip("# ").split()
     raise InputError(
-        f"{label}: is no output of nccl-tests: the line '# size count type ... time algbw busbw' "
+        f"{where}: is no output of nccl-tests: the line '# size count type ... time algbw busbw' "
         "is missing"
     )
 
 
-def _collective(
-    label: str, lines: list[str], file: str, header: list[str], data: list[tuple[int, list[str]]]
-) -> str:
-    """Which collective was tested: as the log or its file says, else by its bandwidths.
+def _collective(where: str, test: _Test, file: str, header: list[str]) -> str:
+    """Which collective was tested: as the last line above says, its file, or its bandwidths.
 
     Raises:
         InputError: It cannot be told, or is none that can be used.
     """
-    named = [match[1] for line in lines for match in _TEST.finditer(line)]
-    named += [name for name in COLLECTIVES if name in file.lower().replace("-", "_")]
+    of_file = [name for name in COLLECTIVES if name in file.lower().replace("-", "_")]
+    named = of_file if len(of_file) == 1 else []
+    above = (line for _, line in test.head if _ENDED not in line)
+    named += [match[1] for line in above for match in _TEST.finditer(line)]
     tested = [name for name in named if name in (*COLLECTIVES, *_OTHERS)]
     if tested:
-        if tested[0] not in COLLECTIVES:
+        if tested[-1] not in COLLECTIVES:
             raise InputError(
-                f"{label}: {tested[0]}_perf is of no use here; use one of "
+                f"{where}: {tested[-1]}_perf is of no use here; use one of "
                 f"{', '.join(f'{name}_perf' for name in COLLECTIVES)}"
             )
-        return tested[0]
-    if "redop" in header and any("sum" in cells for _, cells in data):
+        return tested[-1]
+    if "redop" in header and any("sum" in cells for _, cells in test.data):
         time = header.index("time")
-        with_rates = [c for _, c in data if _value(c, time + 1) > 1]
+        with_rates = [c for _, c in test.data if _value(c, time + 1) > 1]
         if with_rates:
             share = _value(with_rates[-1], time + 2) / _value(with_rates[-1], time + 1)
             return "all_reduce" if share >= 1 else "reduce_scatter"
     raise InputError(
-        f"{label}: does not say which collective it is; name the file like all_gather_perf.txt"
+        f"{where}: does not say which collective it is; name the file like all_gather_perf.txt"
     )
 
 

@@ -24,6 +24,7 @@ from planner.base.files import LARGEST_FILE_BYTES, is_file
 from planner.base.messages import one_line
 from planner.base.sqlite_files import check_whole, guarded, heeding_signals, plain_tables
 from planner.evidence.calibration.logs.trace import (
+    MOST_DEVICES,
     DeviceTime,
     Spans,
     device_time,
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 LARGEST_BYTES = 2**30
 MOST_KERNELS = 4_000_000
 """Of a report; 32 bytes of memory each, and several times that while those of a device are used."""
-MOST_DEVICES = 1024
-"""Of a report, which is of one node."""
 _KERNELS, _NAMES = "CUPTI_ACTIVITY_KIND_KERNEL", "StringIds"
 _COLUMNS = ("deviceId", "demangledName", "start", "end")
 _QUERY = f"""

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
+from planner.base.units import plural
 
 COMMUNICATION, ATTENTION, GEMM, OTHER = "communication", "attention", "gemm", "other"
 _KINDS = (
@@ -26,6 +28,9 @@ _KINDS = (
 )  # fmt: skip
 """Kinds of kernels by their names, the first that fits; names of cuBLAS, cuDNN, CUTLASS,
 FlashAttention, Transformer Engine, Tensile and PyTorch's own."""
+MOST_DEVICES = 1024
+"""Of a trace, which is of one node."""
+_ROUNDING = 1e-6
 _ORDER = (COMMUNICATION, ATTENTION, GEMM, OTHER)
 
 
@@ -41,6 +46,19 @@ class Spans:
     kinds: IntArray
     start_s: FloatArray
     end_s: FloatArray
+
+    def by_clock(self, at_s: FloatArray, shows_s: FloatArray) -> Spans:
+        """The kernels by a clock, which stands still before the first and behind the last time.
+
+        Args:
+            at_s: (n,) times, ascending.
+            shows_s: (n,) what the clock shows at them; between two of them it goes evenly.
+        """
+        return replace(
+            self,
+            start_s=np.interp(self.start_s, at_s, shows_s),
+            end_s=np.interp(self.end_s, at_s, shows_s),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +112,7 @@ def device_time(spans: Spans, label: str, steps: int, window_s: float | None = N
         window_s: How long the steps took; None: from the first kernel to the last.
 
     Raises:
-        InputError: There is no kernel, or none that takes time.
+        InputError: There is no kernel, or none that takes time, or they take longer than the steps.
     """
     if not (spans.end_s > spans.start_s).any():
         raise InputError(f"{label}: has no kernel")
@@ -106,6 +124,10 @@ def device_time(spans: Spans, label: str, steps: int, window_s: float | None = N
     gemm, dense, compute = length(GEMM), length(GEMM, ATTENTION), length(GEMM, ATTENTION, OTHER)
     busy = length(GEMM, ATTENTION, OTHER, COMMUNICATION)
     whole = float(spans.end_s.max() - spans.start_s.min()) if window_s is None else window_s
+    if busy * steps > whole * (1 + _ROUNDING):
+        raise InputError(
+            f"{label}: kernels take {busy * steps:.6g} s, its {plural(steps, 'step')} {whole:.6g} s"
+        )
     return DeviceTime(
         gemm_s=gemm,
         attention_s=dense - gemm,
