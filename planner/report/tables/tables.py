@@ -131,7 +131,7 @@ def table(
     """A table without lines of which nothing is cut, however narrow the line is.
 
     Args:
-        header: Names of the columns, all different.
+        header: Names of the columns.
         rows: Their cells, as many per row.
         right: Columns of numbers, flush right and not broken.
         whole: Other columns, broken only where there is no room for them.
@@ -154,7 +154,7 @@ class SplitTable:
     only where a line has no room for them alone.
 
     Args:
-        header: Names of the columns, all different.
+        header: Names of the columns.
         rows: Their cells, as many per row.
         by: Columns that name a row; the first ones of every table.
         right: Columns of numbers, flush right.
@@ -172,72 +172,75 @@ class SplitTable:
         whole: Collection[str] = (),
         together: Sequence[Sequence[str]] = (),
     ) -> None:
-        columns = zip(header, *rows, strict=True)
-        self._cells = {name: tuple(cells) for name, *cells in columns}
-        assert len(self._cells) == len(header), f"two columns of {header} have one name"
-        self._by = tuple(by)
+        self._columns = list(zip(header, *rows, strict=True))  # each with its name first
         self._right = right
         self._whole = {*whole, *by}
-        groups = {name: tuple(group) for group in together for name in group}
-        others = [name for name in header if name not in self._by]
-        self._groups = list(dict.fromkeys(groups.get(name, (name,)) for name in others))
+        every = range(len(self._columns))
+        self._by = tuple(at for at in every if header[at] in by)
+        groups = {name: group for group in together for name in group}
+        others = [groups.get(header[at], (header[at],)) for at in every if at not in self._by]
+        self._groups = [
+            tuple(at for at in every if header[at] in group) for group in dict.fromkeys(others)
+        ]
 
     @property
     def header(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return tuple(self._cells)
+        return tuple(name for name, *_ in self._columns)
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
         """Their cells."""
-        return tuple(zip(*self._cells.values(), strict=True))
+        return tuple(zip(*self._columns, strict=True))[1:]
 
     def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
         """Rich asks for what is printed."""
-        for number, names in enumerate(self._parts(options.max_width)):
+        for number, columns in enumerate(self._parts(options.max_width)):
             if number:
                 yield Text()
-            yield self._table(names, options.max_width)
+            yield self._table(columns, options.max_width)
 
     def __rich_measure__(self, screen: Console, options: ConsoleOptions) -> Measurement:
         """Rich asks for the columns it takes."""
-        return Measurement(1, self._width(tuple(self._cells)))
+        return Measurement(1, self._width(range(len(self._columns))))
 
-    def _parts(self, room: int) -> list[tuple[str, ...]]:
+    def _parts(self, room: int) -> list[tuple[int, ...]]:
         """Columns of each table, the names of the rows first."""
         parts = [self._by]
         for group in self._groups:
             fits = self._width((*self._by, *group)) <= room
-            for names in [group] if fits else [(name,) for name in group]:
-                if parts[-1] != self._by and self._width((*parts[-1], *names)) > room:
+            for columns in [group] if fits else [(at,) for at in group]:
+                if parts[-1] != self._by and self._width((*parts[-1], *columns)) > room:
                     parts.append(self._by)
-                parts[-1] = (*parts[-1], *names)
+                parts[-1] = (*parts[-1], *columns)
         return parts
 
-    def _table(self, names: Sequence[str], room: int) -> Table:
-        rows = list(zip(*(self._cells[name] for name in names), strict=True))
-        fits = self._width(names) <= room
-        numbers = [name for name in names if name in self._right]
-        least = self._width(numbers) + (len(names) - len(numbers)) * (_COLUMN_GAP + 1)
+    def _table(self, columns: Sequence[int], room: int) -> Table:
+        names, *rows = zip(*(self._columns[at] for at in columns), strict=True)
+        fits = self._width(columns) <= room
+        numbers = [at for at in columns if self._columns[at][0] in self._right]
+        least = self._width(numbers) + (len(columns) - len(numbers)) * (_COLUMN_GAP + 1)
         return _rich_table(
             names, rows, right=self._right, whole=self._whole if fits else (), breaks=least > room
         )
 
     def least_width(self, unbroken: Collection[str]) -> int:
         """Columns of the screen that one table takes at least where some columns are not broken."""
+        every = range(len(self._columns))
         widths = [
-            self._width((name,)) if name in unbroken else min(self._width((name,)), _LEGIBLE)
-            for name in self._cells
+            self._width((at,))
+            if self._columns[at][0] in unbroken
+            else min(self._width((at,)), _LEGIBLE)
+            for at in every
         ]
         return sum(widths) + _COLUMN_GAP * (len(widths) - 1)
 
-    def _width(self, names: Sequence[str]) -> int:
+    def _width(self, columns: Sequence[int]) -> int:
         """Columns of the screen that a table of these takes where nothing is broken."""
-        lines = [
-            [line for cell in (name, *self._cells[name]) for line in cell.split("\n")]
-            for name in names
+        widest = [
+            max(cell_len(line) for cell in self._columns[at] for line in cell.split("\n"))
+            for at in columns
         ]
-        widest = [max(map(cell_len, column)) for column in lines]
         return sum(widest) + _COLUMN_GAP * (len(widest) - 1)
 
 
