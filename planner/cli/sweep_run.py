@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +15,11 @@ from planner.base.errors import InputError, UnfinishedError
 from planner.cli.interruption import hear
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, standing_bar
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from planner.studies.sweep.question.study import Study
+    from planner.studies.sweep.rows import Age
     from planner.studies.sweep.running.workers import Workers
 
 _WHERE = "Where it runs"
@@ -182,3 +185,9 @@ def show(result: Any, *, as_json: bool) -> None:
     from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(status_view(result))
+
+
+def say_age(age: Age) -> None:
+    """Says on standard error which of the points shown are of another version."""
+    if age.words:
+        print_lines(age.words, to=sys.stderr)

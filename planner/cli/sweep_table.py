@@ -12,6 +12,7 @@ from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.cli.sweep_run import say_age
 from planner.cli.writing import before_printing
 from planner.report.printing import print_lines
 
@@ -79,8 +80,11 @@ def table(
         for path in files.values():
             if path is not None:
                 _write(path, names, lines)
+    age = found.age(where or [])
+    say_age(age)
     if as_json:
-        print_json(stamped({"columns": names, "rows": [list(row) for row in lines()]}))
+        rows_found = [list(row) for row in lines()]
+        print_json(stamped({"columns": names, "rows": rows_found, "stale": age.stale}))
     elif not any(files.values()):
         _print(found, names, lines, rows)
 
