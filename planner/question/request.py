@@ -364,7 +364,7 @@ def request_from(
     if problems:
         lines = problems + unknown_names(values, origin)
         raise InputError("\n".join(with_examples(lines, origin)))
-    count_files({name: getattr(request, name) for name in FIELDS}, request.pools or ())
+    count_files({name: getattr(request, name) for name in FIELDS}, request.pools or (), origin)
     return request
 
 
