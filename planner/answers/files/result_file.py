@@ -101,7 +101,7 @@ def read_result(document: Document | Path) -> ResultFile:
     check_versions(document.data, name)
     check_seal(document.data, name)
     data = {**document.data, "versions": versions_in(document.data["versions"])}
-    reading = Rereading(name=name, path=path)
+    reading = Rereading(name=name, path=path, sealed=True)
     if kind == "evaluate":
         return _evaluated(data, validated(EvaluatedDocument, text, name), reading)
     if kind == "front":
