@@ -7,13 +7,16 @@ from planner.base.messages import shown, too_long
 from planner.base.units import parse_count, parse_whole
 
 
-def whole_within(given: int | str, what: str, least: int, most: int, on: str = "") -> int:
+def whole_within(
+    given: float | str, what: str, least: int, most: int, on: str = "", beside: str = ""
+) -> int:
     """A whole number such as `8`, `1e3` or `4Ki`.
 
     Args:
         given: As typed, or the number.
         what: Names it in messages.
         least, most: What is allowed.
+        beside: Of words that are allowed too, e.g. "all or ".
         on: What the ends are due to, with a space before it.
 
     Raises:
@@ -22,7 +25,8 @@ def whole_within(given: int | str, what: str, least: int, most: int, on: str = "
     >>> whole_within("1e3", "tp", 1, 2**31)
     1000
     """
-    text, said = str(given), f"{shown(given)} is not a whole number from {least:,} to {most:,}{on}"
+    text, ends = str(given), f"from {least:,} to {most:,}{on}"
+    said = f"{shown(given)} is not {beside}a whole number {ends}"
     try:
         value = parse_count(text, what)
     except InputError as error:

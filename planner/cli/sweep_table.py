@@ -83,12 +83,12 @@ def table(
             if path is not None:
                 _write(path, names, lines)
     age = found.age(where or [])
-    say_age(age)
     if as_json:
         rows_found = [list(row) for row in lines()]
         print_json(stamped({"columns": names, "rows": rows_found, "stale": age.stale}))
     elif not any(files.values()):
         _print(found, names, lines, rows)
+    say_age(age)
 
 
 def _check(files: dict[str, Path | None]) -> None:

@@ -315,7 +315,9 @@ def test_unknown_schema() -> None:
 
 def test_a_share_may_be_a_percentage() -> None:
     assert solve(*SMALL, "--chips", 8, "--min-mfu", "1%")["best"]["mfu"] > 0.01
-    assert one("--min-mfu", "140%") == "min-mfu: 140 %: must be at most 100 %"
+    assert one("--min-mfu", "140%") == (
+        "min-mfu: 140 %: must be at most 100 % and greater than 0; nearest: 100 %"
+    )
 
 
 @each("flag", ["--price-per-chip-hour", "--electricity-price", "--carbon-intensity"])

@@ -47,7 +47,7 @@ from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
 from planner.answers.spaces.uniform import reasons
 from planner.base.errors import InputError
-from planner.base.messages import mistakes
+from planner.base.mistakes import mistakes
 from planner.cost.facts import PlanFacts
 from planner.question.files.plan_file import left_out
 from planner.question.files.plan_text import asked_of

@@ -8,7 +8,7 @@ from typing import Any
 from planner.base.commands import path_word
 from planner.base.errors import InputError
 from planner.base.messages import shortened, shown, too_long
-from planner.base.numerals import number_of
+from planner.base.numerals import lost, number_of
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import Asked
 
@@ -134,7 +134,7 @@ def _named_again(field: str, values: list[str]) -> Iterator[str]:
 
 def _number(text: str | None) -> float | str | None:
     """The number in a flag without a unit; text that is none, for the validation to refuse."""
-    if text is None or too_long(text):
+    if text is None or too_long(text) or lost(text):
         return text
     try:
         return number_of(text)
