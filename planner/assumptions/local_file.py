@@ -35,7 +35,8 @@ from planner.assumptions.file_kinds import another_kind
 from planner.assumptions.fitted import is_hidden_share
 from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
-from planner.base.messages import MOST_MISTAKES, Origin, did_you_mean, mistakes, one_line, shown
+from planner.base.messages import MOST_MISTAKES, Origin, did_you_mean, one_line, shown
+from planner.base.mistakes import mistakes
 
 SITE_FACTOR = "site_factor.local"
 """Path of the multiplier of the whole step; 1 where a file has none."""

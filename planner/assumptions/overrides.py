@@ -19,7 +19,8 @@ from hardware_db import Calibration, FrozenMap, load_calibration
 from planner.assumptions.assumptions import ORIGIN, PRESETS, Assumptions
 from planner.base.errors import InputError
 from planner.base.fields import choice, schema_of
-from planner.base.messages import Origin, mistakes, shown
+from planner.base.messages import Origin, shown
+from planner.base.mistakes import mistakes
 
 _ARGUMENTS = Origin()
 

@@ -24,7 +24,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from frozen_records import dataclass
-from planner.base.messages import not_one_of, repeated, too_long
+from planner.base.messages import not_one_of, repeated, shown, too_long
+from planner.base.numerals import lost
 from planner.base.units import parse_share, pattern_of
 
 _PERCENT = re.compile(pattern_of("share"))
@@ -52,6 +53,8 @@ def as_number(value: Any) -> Any:
     """As `plain`; of text, which is no number here, that which is only too long says so."""
     if isinstance(value, str) and (refused := too_long(value)):
         raise refusal(refused)
+    if isinstance(value, str) and (refused := lost(value)):
+        raise refusal(f"{shown(value)} {refused}")
     return plain(value)
 
 

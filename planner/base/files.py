@@ -183,7 +183,10 @@ def path_as_text(path: str) -> str:
 
 
 def text_as_path(text: str) -> str:
-    """A path from a UTF-8 file, as the locale of this program spells it; undoes `path_as_text`."""
+    """A path from a UTF-8 file, as the locale of this program spells it; undoes `path_as_text`.
+
+    It does not where the path was no UTF-8.
+    """
     try:
         return os.fsdecode(text.encode("utf-8"))
     except ValueError:  # half a character, which no file name has

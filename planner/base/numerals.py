@@ -7,6 +7,7 @@ them into an option.
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 WHOLE = "(?:[0-9]{1,3}(?:_[0-9]{3})+|[0-9]+)"
@@ -14,6 +15,9 @@ WHOLE = "(?:[0-9]{1,3}(?:_[0-9]{3})+|[0-9]+)"
 NUMBER = rf"(?>[+-]?(?:{WHOLE}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 LEAST, MOST = 1e-30, 1e30
 """Of a size that is above 0: products and quotients of a few such are floating-point numbers."""
+MOST_FLOAT = sys.float_info.max
+_FINITE = re.compile(rf"\s*+{NUMBER}\s*+")
+_SOME = re.compile(r"[^eE]*[1-9]")
 _PLAIN = re.compile(rf"\s*+(?:{NUMBER}|[+-]?(?i:nan|inf|infinity))\s*+")
 
 
@@ -43,6 +47,20 @@ def beyond(size: float) -> str:
     if size < LEAST:
         return f"must be at least {LEAST:g}"
     return f"must be at most {MOST:g}" if size > MOST else ""
+
+
+def lost(text: str) -> str:
+    """What is said of a number for which there is no floating-point one; empty: it is none, or has.
+
+    >>> lost("1e400"), lost("1e-400"), lost("0"), lost("1e300"), lost("x")
+    ('is too large a number', 'is too close to 0', '', '', '')
+    """
+    if not _FINITE.fullmatch(text):
+        return ""
+    size = abs(float(text))
+    if size > MOST_FLOAT:
+        return "is too large a number"
+    return "is too close to 0" if not size and _SOME.match(text) else ""
 
 
 def is_digits(text: str) -> bool:

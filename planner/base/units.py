@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from planner.base.errors import InputError
 from planner.base.messages import LONGEST_NUMBER, shown, too_long
-from planner.base.numerals import NUMBER, WHOLE, number_of
+from planner.base.numerals import NUMBER, WHOLE, lost, number_of
 
 MIB, GIB = 2.0**20, 2.0**30
 """Bytes."""
@@ -38,6 +38,8 @@ def _split(text: str, what: str, example: str) -> tuple[float, str]:
         )
     if refused := too_long(match.group(1)):
         raise InputError(f"{what}: {refused}")
+    if refused := lost(match.group(1)):
+        raise InputError(f"{what}: {shown(text)} {refused}")
     return float(match.group(1).replace("_", "")), match.group(2)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from planner.base.apart import check_apart
 from planner.base.errors import InputError
 from planner.cli.completing import one_of
-from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.options import OUTPUT, AsJson, option, whole
 from planner.cli.output import print_json, progress_bar
 from planner.cli.writing import before_printing
 from planner.question.asked.field import JOB
@@ -83,10 +83,14 @@ def calibrate(
         bool, option("Fewer shapes and shorter readings of --measure.", _MEASURED, "--quick")
     ] = False,
     gpus: Annotated[
-        int | None, option("Ranks of a log of --nccl that does not list them.", _MEASURED)
+        int | None,
+        option("Ranks of a log of --nccl that lists none.", _MEASURED, reads=whole("gpus")),
     ] = None,
     nodes: Annotated[
-        int | None, option("Hosts of a log of --nccl that does not list them.", _MEASURED)
+        int | None,
+        option(
+            "Hosts of a log of --nccl that does not list them.", _MEASURED, reads=whole("nodes")
+        ),
     ] = None,
     hardware: Annotated[
         str | None,

@@ -11,6 +11,7 @@ import typer
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
+from planner.cli.options import whole
 from planner.cli.output import print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ MaxNodes = Annotated[
     int | None,
     typer.Option(
         help="With --chakra: most nodes of all files (default: 2,000,000, some 200 MB).",
-        min=1,
+        parser=whole("max-nodes", 1, 10**15),
         metavar="NUMBER",
     ),
 ]

@@ -16,7 +16,7 @@ from planner.base.errors import ExitCode, InputError
 from planner.base.files import check_writable, read_bytes
 from planner.cli.field_flags import with_fields
 from planner.cli.interruption import answer_all_the_same
-from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.options import OUTPUT, AsJson, option, whole
 from planner.cli.output import print_json
 from planner.cli.plan_options import PlanFile, Row, file_and_row_of
 from planner.cli.writing import before_printing
@@ -70,7 +70,7 @@ def check(
         int | None,
         typer.Option(
             help="Count so many steps at most, the first ones after the warm-up.",
-            min=1,
+            parser=whole("steps"),
             metavar="NUMBER",
         ),
     ] = None,

@@ -11,7 +11,7 @@ from planner.base.apart import check_apart
 from planner.base.errors import InputError
 from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import one_of, only_in_shells
-from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.options import OUTPUT, AsJson, option, whole
 from planner.cli.output import print_json
 from planner.cli.writing import before_printing
 
@@ -36,7 +36,8 @@ def detect(
         ),
     ] = None,
     nodes: Annotated[
-        int | None, option("Nodes of the cluster, where no scheduler says it.", _CLUSTER)
+        int | None,
+        option("Nodes of the cluster, where no scheduler says it.", _CLUSTER, reads=whole("nodes")),
     ] = None,
     chip: Annotated[
         str | None,
@@ -70,8 +71,6 @@ def detect(
     from planner.machine.detection.tools import seen_here  # noqa: PLC0415
 
     paths = [*(saved or ()), *(files or ())]
-    if nodes is not None and nodes < 1:
-        raise InputError(f"nodes: at least 1, not {nodes}")
     if output is not None:
         _check_target(output, paths)
         check_writable(output)

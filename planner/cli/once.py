@@ -5,21 +5,19 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from typer.core import TyperCommand
 
 from planner.base.errors import InputError
-from planner.base.numerals import number_of
 
 
 class Once(TyperCommand):
-    """A command that refuses a second value of an option, a file without a name, and `8_0`.
+    """A command that refuses a second value of an option, and a file without a name.
 
-    The second value would replace the first one; an empty path would mean the current folder;
-    Python takes `8_0` for 80.
+    The second value would replace the first one; an empty path would mean the current folder.
     """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -51,7 +49,6 @@ class Once(TyperCommand):
             for name in _parameters(self.callback, Path)
             if "" in (value if isinstance(value := values.get(name), list) else [value])
         ]
-        lines += _odd_numbers(self.callback, values)
         if lines:
             raise InputError("\n".join(lines))
         return rest
@@ -62,16 +59,6 @@ def values_of(command: Any, ctx: Any, args: list[str]) -> tuple[Mapping[str, Any
     values, _, order = command.make_parser(ctx).parse_args(args=list(args))
     times = Counter(option.name for option in order if _has_one_value(option))
     return values, [_line(str(name), count) for name, count in times.items() if count > 1]
-
-
-def _odd_numbers(command: Any, values: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each whole number whose text is one for Python alone."""
-    for name in _parameters(command, int):
-        text = values.get(name)
-        try:
-            number_of("0" if text is None else text)
-        except ValueError:
-            yield f"{name.replace('_', '-')}: {text!r} is not a whole number"
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ def option(
     *names: str,
     metavar: str | None = None,
     complete: Completer | None = None,
+    reads: Callable[[Any], int] | None = None,
 ) -> Any:
     """A flag of a command.
 
@@ -27,11 +29,27 @@ def option(
         names: Of the flag; none: that of its parameter.
         metavar: What `--help` shows in place of the value.
         complete: What shells complete its value with.
+        reads: Of a whole number; see `whole`.
     """
-    completion = only_in_shells(complete)
     return typer.Option(
-        *names, help=help_text, rich_help_panel=panel, metavar=metavar, autocompletion=completion
+        *names,
+        help=help_text,
+        rich_help_panel=panel,
+        metavar=metavar if metavar or reads is None else "NUMBER",
+        autocompletion=only_in_shells(complete),
+        parser=reads,
     )
+
+
+def whole(name: str, least: int = 1, most: int = 10**9) -> Callable[[Any], int]:
+    """Reads the whole number of a flag as those of a question are read: `8`, `1e3`, `4Ki`."""
+
+    def read(given: int | str) -> int:
+        from planner.base.counts import whole_within  # noqa: PLC0415  (not for --help)
+
+        return whole_within(given, name, least, most)
+
+    return read
 
 
 Trace = Annotated[

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
 from planner.base.apart import check_apart
-from planner.base.commands import path_typed
+from planner.base.commands import path_written
 from planner.base.errors import InputError
 from planner.base.files import (
     YAML_SUFFIXES,
     check_writable,
     names_a_file,
-    path_as_text,
     write_all,
 )
 from planner.base.messages import one_line
@@ -203,7 +202,7 @@ def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: 
     from planner.question.request import ARGUMENTS  # noqa: PLC0415
     from planner.results.words import best_words  # noqa: PLC0415
 
-    again = f"evaluate again with: planner evaluate {path_typed(path_as_text(output.name))}"
+    again = f"evaluate again with: planner evaluate {path_written(output.name)}"
     comments = [*best_words(result, best), again]
     if request.pools is not None:
         return plan_of_pools(resolve_pools(request, ARGUMENTS), best.plan, comments, output.parent)

@@ -12,6 +12,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json
+from planner.cli.sweep_run import say_age
 from planner.cli.writing import before_printing
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def plot(
       planner sweep plot study.db --columns chips,best.mesh.tp,best.mfu --plot p.svg
     """
     from planner.question.provenance import stamped  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.charts.sweep_looks import noted  # noqa: PLC0415
     from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
     from planner.report.tables.sweep import picture_view  # noqa: PLC0415
     from planner.report.tables.tables import print_view  # noqa: PLC0415
@@ -84,13 +86,15 @@ def plot(
     found = opened(store)
     asked = _Asked(found, kind, x, y, color, columns, least)
     with drawing_bar(plot, wanted=not as_json):
-        picture = asked.drawn(list(found.rows(where or [])))
+        age = found.age(where or [])
+        picture = noted(asked.drawn(list(found.rows(where or []))), age)
         with before_printing():
             write_picture(picture, plot)
+    say_age(age)
     chart = picture.charts[0]
     if as_json:
-        rows = [list(row) for row in chart.rows]
-        print_json(stamped({"title": picture.title, "columns": chart.header, "rows": rows}))
+        fields = {"title": picture.title, "columns": chart.header, "stale": age.stale}
+        print_json(stamped({**fields, "rows": [list(row) for row in chart.rows]}))
         return
     title = f"{chart.title}; {chart.subtitle}" if chart.subtitle else chart.title
     print_view(picture_view(title, chart.header, chart.rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +15,11 @@ from planner.base.errors import InputError, UnfinishedError
 from planner.cli.interruption import hear
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, standing_bar
+from planner.report.printing import print_lines
 
 if TYPE_CHECKING:
     from planner.studies.sweep.question.study import Study
+    from planner.studies.sweep.rows import Age
     from planner.studies.sweep.running.workers import Workers
 
 _WHERE = "Where it runs"
@@ -42,7 +45,8 @@ def run(
         bool, option("Solve points again that failed or were refused.", None, "--retry")
     ] = False,
     workers: Annotated[
-        int | None, option("Processes on this machine (default: one per core).", _WHERE)
+        str | None,
+        option("Processes on this machine (default: one per core).", _WHERE, metavar="NUMBER"),
     ] = None,
     scheduler: Annotated[
         str | None,
@@ -73,17 +77,39 @@ def run(
     """  # fmt: skip
     from planner.studies.sweep.question.study import read_study  # noqa: PLC0415  (numpy; not for --help)
 
+    where = _workers(workers, scheduler, cluster)
     asked = read_study(study)
     if dry_run:
+        if output is not None:
+            _check_store(output)
         _estimate(asked, as_json=as_json)
         return
     if output is None:
         raise InputError("output: is missing; name the store, e.g. -o study.db, or give --dry-run")
-    where = _workers(workers, scheduler, cluster)
     _run(asked, output, where, refresh=refresh, retry=retry, as_json=as_json)
 
 
-def _workers(count: int | None, scheduler: str | None, cluster: Path | None) -> Workers:
+def _check_store(path: Path) -> None:
+    """Refuses a store that a run would refuse before it begins; writes nothing.
+
+    Raises:
+        InputError: It is none, or cannot be there.
+    """
+    from planner.base.apart import updating  # noqa: PLC0415
+    from planner.base.files import check_writable, is_file  # noqa: PLC0415  (not for --help)
+    from planner.studies.sweep.places import check_local  # noqa: PLC0415
+    from planner.studies.sweep.store import Store  # noqa: PLC0415
+
+    check_local(path)
+    if not is_file(path):
+        check_writable(path)
+        return
+    updating(path, "store", "output")
+    with Store(path):
+        pass
+
+
+def _workers(count: str | None, scheduler: str | None, cluster: Path | None) -> Workers:
     """Where points are solved.
 
     Raises:
@@ -100,7 +126,7 @@ def _workers(count: int | None, scheduler: str | None, cluster: Path | None) -> 
         return kinds.ScheduledWorkers(scheduler)
     if cluster is not None:
         return queued.QueuedWorkers(queued.read_cluster(cluster), str(cluster))
-    return kinds.LocalWorkers(count)
+    return kinds.LocalWorkers(kinds.processes(count))
 
 
 def _estimate(asked: Study, *, as_json: bool) -> None:
@@ -182,3 +208,9 @@ def show(result: Any, *, as_json: bool) -> None:
     from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(status_view(result))
+
+
+def say_age(age: Age) -> None:
+    """Says on standard error which of the points shown are of another version."""
+    if age.words:
+        print_lines(age.words, to=sys.stderr)

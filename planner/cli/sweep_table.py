@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError
-from planner.base.messages import shown
-from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.options import OUTPUT, AsJson, option, whole
 from planner.cli.output import print_json, progress_bar
+from planner.cli.sweep_run import say_age
 from planner.cli.writing import before_printing
 from planner.report.printing import print_lines
 
@@ -45,7 +45,12 @@ def table(
     sort: Annotated[
         str | None, option("Column to sort by; with a minus before it from the largest.", _WHAT)
     ] = None,
-    rows: Annotated[int, option("Rows that the screen shows; files have all.", _WHAT)] = _ROWS,
+    rows: Annotated[
+        int,
+        option(
+            "Rows that the screen shows; files have all.", _WHAT, reads=whole("rows", 1, _MOST_ROWS)
+        ),
+    ] = _ROWS,
     csv: Annotated[Path | None, option("Write it as CSV.", OUTPUT)] = None,
     parquet: Annotated[Path | None, option("Write it as Parquet.", OUTPUT)] = None,
     arrow: Annotated[Path | None, option("Write it as Arrow (IPC file).", OUTPUT)] = None,
@@ -65,8 +70,6 @@ def table(
     from planner.question.provenance import stamped  # noqa: PLC0415  (numpy; not for --help)
     from planner.studies.sweep.answer import opened  # noqa: PLC0415
 
-    if not 1 <= rows <= _MOST_ROWS:
-        raise InputError(f"rows: {shown(rows)} is none; give 1 to {_MOST_ROWS:,}")
     found = opened(store)
     files = {".csv": csv, ".parquet": parquet, ".arrow": arrow}
     _check(files)
@@ -79,10 +82,13 @@ def table(
         for path in files.values():
             if path is not None:
                 _write(path, names, lines)
+    age = found.age(where or [])
     if as_json:
-        print_json(stamped({"columns": names, "rows": [list(row) for row in lines()]}))
+        rows_found = [list(row) for row in lines()]
+        print_json(stamped({"columns": names, "rows": rows_found, "stale": age.stale}))
     elif not any(files.values()):
         _print(found, names, lines, rows)
+    say_age(age)
 
 
 def _check(files: dict[str, Path | None]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from planner.cli.options import option, whole
 from planner.report.printing import print_document
 
 
@@ -17,7 +18,7 @@ def web(
     ],
     *,
     port: Annotated[
-        int, typer.Option(help="Of this machine; 0: a free one.", min=0, max=65535)
+        int, option("Of this machine; 0: a free one.", None, reads=whole("port", 0, 65535))
     ] = 8000,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:

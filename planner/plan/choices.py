@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
+from planner.base.counts import whole_within
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, not_one_of, shown
+from planner.base.units import pattern_of
 from planner.base.vocabulary import ANY, CHOICES, MESH_AXES, MODULES, RECOMPUTES
 from planner.plan.plan import NAMED, Plan
 from planner.plan.recomputations import ALL_CODES, recomputation_codes
 from planner.schedules import BUILT_IN
 
 LARGEST_SIZE = 2**31
-_WHOLE = re.compile("0*[1-9][0-9]{0,11}")
 _LISTED = {**NAMED, "schedule": [schedule.name for schedule in BUILT_IN]}
 """What the schema lists: not what other packages add, which start-up would have to look for."""
 _MODULE = f"({'|'.join(MODULES)})"
@@ -36,6 +36,17 @@ def fixed_values(name: str, texts: Iterable[str]) -> frozenset[int]:
     if name == "recompute":
         return frozenset(code for text in texts for code in _recomputed(text))
     return frozenset(_fixed_value(name, text) for text in texts)
+
+
+def fixed_text(name: str, text: str) -> str:
+    """A value as plans have it: `1e3` is 1000; others stay as they are typed.
+
+    Raises:
+        InputError: The field or its value is unknown.
+    """
+    codes = fixed_values(name, (text,))
+    worded = name in NAMED or name in ("sequence_parallel", "recompute")
+    return text if worded else fixed_words(name, codes)
 
 
 def fixed_words(name: str, codes: Iterable[int]) -> str:
@@ -67,8 +78,8 @@ def recomputation_schema(words: Iterable[str]) -> dict[str, Any]:
 
 def fix_schema() -> dict[str, Any]:
     """The JSON Schema of a mapping from fields to the values that they may take."""
-    digits = {"type": "string", "pattern": "^[1-9][0-9]*$"}
-    whole = {"anyOf": [{"type": "integer", "minimum": 1}, digits]}
+    count = {"type": "string", "pattern": pattern_of("count")}
+    whole = {"anyOf": [{"type": "integer", "minimum": 1}, count]}
     values: dict[str, dict[str, Any]] = {name: whole for name in (*MESH_AXES, *CHOICES)}
     values |= {name: {"type": "string", "enum": list(names)} for name, names in _LISTED.items()}
     values["recompute"] = recomputation_schema((*RECOMPUTES, ANY))
@@ -99,8 +110,4 @@ def _fixed_value(name: str, text: str) -> int:
         if text.lower() not in {"true", "false"}:
             raise InputError(f"fix: {name}: {shown(text)} is not true or false")
         return int(text.lower() == "true")
-    if not _WHOLE.fullmatch(text) or int(text) > LARGEST_SIZE:
-        raise InputError(
-            f"fix: {name}: {shown(text)} is not a positive whole number up to {LARGEST_SIZE:,}"
-        )
-    return int(text)
+    return whole_within(text, f"fix: {name}", 1, LARGEST_SIZE)

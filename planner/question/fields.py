@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from frozen_records import dataclass
+from planner.base.counts import whole_within
 from planner.base.errors import InputError
 from planner.base.fields import (
     POSITIVE,
@@ -214,15 +215,14 @@ Clocks = Annotated[
 def _points(value: Any) -> Any:
     """`all`, or the whole number in a text."""
     number = plain_whole(value)
-    if isinstance(number, str) and number != ALL_POINTS:
-        try:
-            number = parse_whole(number, "number")
-        except InputError as error:
-            raise refusal(f"{shown(value)} is not {ALL_POINTS} or a whole number") from error
-    whole = isinstance(number, int) and not isinstance(number, bool)
-    if number != ALL_POINTS and not (whole and 1 <= number <= _MOST_POINTS):
-        raise refusal(f"{shown(value)} is not {ALL_POINTS} or a number from 1 to {_MOST_POINTS:,}")
-    return number
+    if number == ALL_POINTS:
+        return number
+    if isinstance(number, bool) or not isinstance(number, int | float | str):
+        raise refusal(f"{shown(value)} is not {ALL_POINTS} or a whole number")
+    try:
+        return whole_within(number, "number", 1, _MOST_POINTS, beside=f"{ALL_POINTS} or ")
+    except InputError as error:
+        raise refusal(str(error).removeprefix("number: ")) from error
 
 
 LayerLayout = Annotated[str, BeforeValidator(_layout), WithJsonSchema({"type": "string"})]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.fields import plain_whole, refusal
-from planner.base.messages import MOST_MISTAKES, shown, too_long
-from planner.plan.choices import fixed_values
+from planner.base.messages import MOST_MISTAKES, shown
+from planner.plan.choices import fixed_text
 
 
 def read_fixes(value: Any) -> Any:
@@ -23,8 +24,8 @@ def read_fixes(value: Any) -> Any:
         if not values or not all(isinstance(item, str | int | float) for item in values):
             problems.append(f"{shown(name)}: {shown(given)} must be a value or a list of values")
             continue
-        fixes[name] = tuple(map(_text, values))
-        problems += _fix_problems(name if isinstance(name, str) else shown(name), fixes[name])
+        field = name if isinstance(name, str) else shown(name)
+        fixes[name] = tuple(_checked(field, map(_text, values), problems))
     if problems:
         more = ["and more"] if len(problems) >= MOST_MISTAKES else []
         raise refusal("\n".join(dict.fromkeys(problems[: MOST_MISTAKES - 1] + more)))
@@ -36,17 +37,12 @@ def _text(value: str | float) -> str:
     return value if isinstance(value, str) else shown(plain_whole(value))
 
 
-def _fix_problems(name: str, texts: tuple[str, ...]) -> list[str]:
-    """What is wrong with a field of `fix`, or with each of its values."""
-    problems = []
+def _checked(name: str, texts: Iterable[str], problems: list[str]) -> Iterator[str]:
+    """Values of a field of `fix` as plans have them; what is wrong with others joins `problems`."""
     for text in texts:
-        if refused := too_long(text):
-            problems.append(f"{name}: {refused}")
-            continue
-        try:
-            fixed_values(name, (text,))
-        except InputError as error:
-            problems.append(str(error).removeprefix("fix: "))
         if len(problems) >= MOST_MISTAKES:
             break
-    return problems
+        try:
+            yield fixed_text(name, text)
+        except InputError as error:
+            problems.append(str(error).removeprefix("fix: "))

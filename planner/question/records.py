@@ -126,24 +126,35 @@ def _reading(field: str, name: str | None) -> None:
     """Says that the file which a field names is read, where it names one.
 
     Raises:
-        InputError: The command is to write there.
+        InputError: The command is to write there, or no UTF-8 file can say where it is.
     """
-    if name is not None and names_own(name):
-        reading(_file_of(name), field)
+    if name is None or not names_own(name):
+        return
+    path = _file_of(name)
+    real = str(real_path(path))
+    if text_as_path(path_as_text(real)) != real:
+        raise InputError(
+            f"{field}: {one_line(real)}: its name is not UTF-8, which no plan can say; rename it"
+        )
+    reading(path, field)
 
 
-def count_files(names: Mapping[str, str | None], pools: Iterable[str]) -> None:
+def count_files(names: Mapping[str, str | None], pools: Iterable[str], origin: Origin) -> None:
     """Says which files a question names, before any of them is read.
 
     Args:
         names: By field.
         pools: Of clusters and chips.
+        origin: Where the names come from, for messages.
 
     Raises:
-        InputError: The command is to write to one.
+        InputError: The command is to write to one, or no UTF-8 file can say where one is.
     """
     for field, name in (*names.items(), *(("hardware", pool) for pool in pools)):
-        _reading(field, name)
+        try:
+            _reading(field, name)
+        except InputError as error:
+            raise InputError(origin.blame(str(error), FIELDS)) from error
 
 
 def model_named(name: str, changes: Mapping[str, Any] | None = None) -> Model:

@@ -22,7 +22,8 @@ from pydantic import (
 
 from planner.base.errors import InputError
 from planner.base.fields import Share, choice, choices, refusal
-from planner.base.messages import Attempts, Origin, misspelt, mistakes
+from planner.base.messages import Attempts, Origin
+from planner.base.mistakes import misspelt, mistakes
 from planner.base.vocabulary import ANY, JOB_WORDS, LAYOUTS, OTHER_WORDS
 from planner.machine.degraded import degraded_schema, read_degraded
 from planner.machine.pool_text import pools_schema, read_pools
@@ -364,7 +365,7 @@ def request_from(
     if problems:
         lines = problems + unknown_names(values, origin)
         raise InputError("\n".join(with_examples(lines, origin)))
-    count_files({name: getattr(request, name) for name in FIELDS}, request.pools or ())
+    count_files({name: getattr(request, name) for name in FIELDS}, request.pools or (), origin)
     return request
 
 

@@ -19,7 +19,8 @@ from pydantic import (
 
 from planner.assumptions.file_kinds import with_command
 from planner.base.errors import InputError
-from planner.base.messages import mistakes, shown
+from planner.base.messages import shown
+from planner.base.mistakes import mistakes
 from strict_yaml.limits import HINT, raised
 
 LARGEST_BYTES = 256 * 2**20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 import sys
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,15 +15,27 @@ from planner.base.errors import InputError
 
 _LOOPBACK = "127.0.0.1"
 _TYPES = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm"}
+_PAGES = ("index.html", "index.htm")
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([ !#-%\'-~]+)">')
+
+
+def _is_ours(path: Path, root: Path) -> bool:
+    """Whether a path leads to a regular file inside the folder: no pipe, no link out of it."""
+    try:
+        real = path.resolve(strict=True)
+        return real.is_file() and real.is_relative_to(root.resolve())
+    except (OSError, ValueError, RuntimeError):  # none, a name that no file has, links in a circle
+        return False
 
 
 def _policy(path: Path, root: Path) -> str:
     """The content security policy of the page that a file belongs to: the nearest above it."""
     for folder in (path, *path.parents):
-        with contextlib.suppress(OSError, ValueError):  # no page there, or none that can be read
-            found = _POLICY.search((folder / "index.html").read_text(encoding="utf-8"))
-            return found[1] if found else ""
+        page = folder / "index.html"
+        with contextlib.suppress(OSError, ValueError):  # none that can be read
+            if _is_ours(page, root):
+                found = _POLICY.search(page.read_text(encoding="utf-8"))
+                return found[1] if found else ""
         if folder == root:
             break
     return ""
@@ -42,7 +55,10 @@ class _Files(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def send_head(self) -> Any:
-        if "\0" in self.translate_path(self.path):  # which no file has in its name
+        path = Path(self.translate_path(self.path))
+        pages = [path / name for name in _PAGES if os.path.lexists(path / name)]
+        served = pages if os.path.isdir(path) else [path]
+        if not served or not all(_is_ours(one, Path(self.directory)) for one in served):
             return self.send_error(404, "There is no page")
         return super().send_head()
 

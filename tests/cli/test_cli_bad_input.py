@@ -137,9 +137,9 @@ def test_heads_that_tp_does_not_divide() -> None:
     ("--fix", "tp=", "FIELD=VALUES"),
     ("--fix", "=8", "FIELD=VALUES|unknown field"),
     ("--fix", "tpp=8", "'tpp'.*tp, cp, pp, dp"),
-    ("--fix", "tp=0", "positive whole number"),
-    ("--fix", "tp=1.5", "positive whole number"),
-    ("--fix", "tp=²", "positive whole number"),
+    ("--fix", "tp=0", "whole number from 1 to"),
+    ("--fix", "tp=1.5", "whole number from 1 to"),
+    ("--fix", "tp=²", "whole number from 1 to"),
     ("--fix", "sharding=zero4", "ddp, zero1, zero2, zero3"),
     ("--fix", "sequence_parallel=maybe", "true or false"),
     ("--assumptions", "roofline2", "calibrated"),
@@ -315,7 +315,9 @@ def test_unknown_schema() -> None:
 
 def test_a_share_may_be_a_percentage() -> None:
     assert solve(*SMALL, "--chips", 8, "--min-mfu", "1%")["best"]["mfu"] > 0.01
-    assert one("--min-mfu", "140%") == "min-mfu: 140 %: must be at most 100 %"
+    assert one("--min-mfu", "140%") == (
+        "min-mfu: 140 %: must be at most 100 % and greater than 0; nearest: 100 %"
+    )
 
 
 @each("flag", ["--price-per-chip-hour", "--electricity-price", "--carbon-intensity"])

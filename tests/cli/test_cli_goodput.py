@@ -183,7 +183,7 @@ def test_one_line_on_the_screen_and_the_rest_on_request(plan: Path) -> None:
 @pytest.mark.parametrize(("flags", "line"), [
     (("--mtbf", "0"), "mtbf: 0: must be greater than 0"),
     (("--mtbf", "-3h"), "mtbf: '-3h': must be greater than 0"),
-    (("--straggler-loss", "-5%"), "straggler-loss: -0.05: must be at least 0"),
+    (("--straggler-loss", "-5%"), "straggler-loss: -5 %: must be at least 0 and less than 100 %"),
     (("--maintenance", "800h"), "maintenance: '800h': must be at least 0 and less than a month"),
     (("--checkpoint-store", "-1GB/s"), "checkpoint-store: '-1GB/s': must be greater than 0"),
     (("--chip-hours-per-failure", "nan"), "chip-hours-per-failure: "),

@@ -71,7 +71,7 @@ def test_wrong_input_is_refused(outputs: Path, tmp_path: Path) -> None:
     for options, line in (
         (("-o", tmp_path / "mine.json"), "must end in .yaml or .yml"),
         (("-o", tmp_path / "dgx-h100-ndr.yaml"), "from: "),
-        (("--nodes", 0), "nodes: at least 1, not 0"),
+        (("--nodes", 0), "nodes: '0' is not a whole number from 1 to 1,000,000,000; nearest: 1"),
     ):
         assert line in planner(*detect, *options).mistakes[0]
     assert "cannot be read" in planner("hardware", "detect", "--from", "none.txt").mistakes[0]

@@ -239,9 +239,10 @@ def test_messages_speak_of_the_file_not_of_python(
 
 def test_each_wrong_value_of_a_fixed_field(job: Any) -> None:
     path = job({**BASE, "fix": {"tp": [2, "two", -3]}})
-    ends = "is not a positive whole number up to 2,147,483,648"
+    ends = "is not a whole number from 1 to 2,147,483,648"
     assert refused("solve", path) == [
-        f"{path}: line 5: fix: tp: 'two' {ends}", f"{path}: line 5: fix: tp: '-3' {ends}",
+        f"{path}: line 5: fix: tp: 'two' {ends}",
+        f"{path}: line 5: fix: tp: '-3' {ends}; nearest: 1",
     ]  # fmt: skip
 
 

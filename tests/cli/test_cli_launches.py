@@ -106,8 +106,8 @@ def test_explain_offers_what_the_framework_runs(explained: dict) -> None:
          "--hardware (--from auto assumes a machine)"),
         ((*ASKED, "--row", "2"), "row: a launch is one plan; --row is for fronts"),
         ((*ASKED, "--seq-len", "2048"), f"seq-len: {UNEVEN} says 4,096; change it there"),
-        ((*ASKED, "--fix", "tp=0"), "fix: tp: '0' is not a positive whole number up to "
-         "2,147,483,648"),
+        ((*ASKED, "--fix", "tp=0"), "fix: tp: '0' is not a whole number from 1 to "
+         "2,147,483,648; nearest: 1"),
         ((*ASKED, "--fix", "offload=all"), "fix: offload: 'all' is not one of optimizer, weights, "
          "activations, none"),
         ((*ASKED, "--chips", "nan"), "chips: 'nan' is not a whole number from 1 to "

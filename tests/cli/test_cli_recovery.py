@@ -201,7 +201,7 @@ def test_data_ranks_of_a_domain(plan: Plan, chips: int, ranks: int) -> None:
     (("--on-failure", "wait", "--spares", "1"), "spares: on-failure wait waits for repairs"),
     (("--peer-covers", "90%"), "peer-covers: has no effect without checkpoint-writes peer-memory"),
     (("--peer-covers", "0"), "peer-covers: 0: must be greater than 0"),
-    (("--maintenance", "100%"), "maintenance: 1: must be less than 1"),
+    (("--maintenance", "100%"), "maintenance: 100 %: must be less than 100 %"),
     (("--maintenance", "2 weeks"), "maintenance: '2 weeks' is no share of the time or hours a "),
     (("--maintenance", "nan"), "maintenance: "),
     (("--prices", "aws"), "prices: 'aws' is not one of aws-blocks-h100, "),

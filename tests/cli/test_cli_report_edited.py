@@ -12,6 +12,7 @@ from support.cases import each
 import hardware_db
 from cli.answers import answer_to
 from cli.command import planner, refused
+from planner.answers.files.reevaluation import OF_ANOTHER
 from planner.base.jsonfile import sealed
 
 FRONT = "dense, GPU, clocks"
@@ -268,3 +269,12 @@ def test_figures_in_the_last_digit_are_no_difference(tmp_path: Path) -> None:
     answer = document()
     answer["best"]["step_time_s"] *= 1 + 1e-13
     page_of(written(tmp_path, resealed(answer)))
+
+
+def test_what_a_digest_speaks_for_was_not_edited(tmp_path: Path) -> None:
+    """Its figures are not those of today, under the versions of today."""
+    answer = document()
+    answer["best"]["step_time_s"] *= 1.5
+    (line, *_) = refused("report", written(tmp_path, resealed(answer)))
+    assert line.endswith(f"; {OF_ANOTHER}; solve again")
+    assert "edited" not in line

@@ -332,8 +332,14 @@ _OF_CHIPS = ("plot", "STORE", "--plot", "m.svg", "--x", "chips", "--y")
     ("arguments", "said"),
     [
         (("run", "STUDY"), "output: is missing; name the store"),
-        (("run", "STUDY", "-o", "s.db", "--workers", "0"), "workers: 0: must be 1 to"),
-        (("run", "STUDY", "-o", "s.db", "--workers", "9999"), "workers: 9999: must be 1 to"),
+        (
+            ("run", "STUDY", "-o", "s.db", "--workers", "0"),
+            "workers: '0' is not a whole",
+        ),
+        (
+            ("run", "STUDY", "-o", "s.db", "--workers", "9999"),
+            "workers: '9999' is not a whole",
+        ),
         (("run", "STUDY", "-o", "s.db", "--workers", "2", "--scheduler", "a"), "leave one out"),
         (("run", "STUDY", "-o", "."), "it is a folder"),
         (("run", "STUDY", "-o", "nowhere/s.db"), "no such file or directory"),
@@ -341,7 +347,7 @@ _OF_CHIPS = ("plot", "STORE", "--plot", "m.svg", "--x", "chips", "--y")
         (("status", "nothing.db"), "there is no such store"),
         (("status", "STUDY"), "is no store of planner sweep"),
         (("table", "STORE", "--columns", "chps"), "did you mean 'chips'"),
-        (("table", "STORE", "--rows", "0"), "rows: 0 is none"),
+        (("table", "STORE", "--rows", "0"), "rows: '0' is not a whole number from 1 to 1,0"),
         (("table", "STORE", "--csv", "t.txt"), "name it *.csv"),
         (("table", "STORE", "--csv", "nowhere/t.csv"), "cannot be written"),
         (("table", "STORE", "--where", "chps > 1"), "'chps' is no column"),

@@ -50,11 +50,12 @@ UNEVEN = (*BASE_FLAGS, "--layout", "uneven")
          "layout: its chunks hold 10 layers, gpt3-125m has 12: 2 missing"),
         (("--layout", "6,,6"), "layout: a comma without a number at character 2 of '6,,6'; "
                                "e.g. Et*7|(t*8|)*14t*7L or 7,8*14,7"),
-        (("--gap", "0"), "gap: 0: must be greater than 0"),
-        (("--gap", "2"), "gap: 2: must be at most 1"),
+        (("--gap", "0"), "gap: 0: must be greater than 0 and at most 1"),
+        (("--gap", "2"), "gap: 2: must be at most 1 and greater than 0; nearest: 1"),
         (("--front-points", "0"),
-         "front-points: '0' is not all or a number from 1 to 10,000"),
-        (("--front-points", "most"), "front-points: 'most' is not all or a whole number"),
+         "front-points: '0' is not all or a whole number from 1 to 10,000; nearest: 1"),
+        (("--front-points", "most"),
+         "front-points: 'most' is not all or a whole number from 1 to 10,000"),
     ],
 )  # fmt: skip
 def test_what_contradicts_uneven_stages_is_refused(flags: tuple[str, ...], line: str) -> None:

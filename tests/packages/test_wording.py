@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from support.cases import each
 
 from planner.base.flat import csv_records
-from planner.base.messages import LONGEST_NUMBER, Origin, misspelt, mistakes, too_long
+from planner.base.messages import LONGEST_NUMBER, Origin, too_long
+from planner.base.mistakes import misspelt, mistakes
 from planner.base.units import show_steps, show_watt_hours
 
 

@@ -79,8 +79,10 @@ def test_cells_and_pages_say_the_same() -> None:
 
 @each(("given", "words"), [
     ({"max_step_time": "1e40d"}, "max_step_time: 1e+40 d: must be at most 1.15741e+25 d"),
-    ({"max_oom_risk": "200%"}, "max_oom_risk: 200 %: must be at most 100 %"),
-    ({"max_oom_risk": 2}, "max_oom_risk: 2: must be at most 1"),
+    ({"max_oom_risk": "200%"}, "max_oom_risk: 200 %: must be at most 100 % and greater "
+     "than 0; nearest: 100 %"),
+    ({"max_oom_risk": 2}, "max_oom_risk: 2: must be at most 1 and greater than 0; "
+     "nearest: 1"),
     ({"max_memory": "0GB"}, "max_memory: 0: must be greater than 0"),
 ])  # fmt: skip
 def test_a_limit_is_told_in_the_unit_that_was_typed(given: dict[str, Any], words: str) -> None:

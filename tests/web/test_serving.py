@@ -1,5 +1,6 @@
 """`planner web` serves a folder to this machine, with the types that browsers ask of modules."""
 
+import os
 import threading
 import urllib.error
 import urllib.request
@@ -31,6 +32,32 @@ def test_files_and_nothing_else(tmp_path: Path) -> None:
         assert refused("web", tmp_path, "--port", server.server_port)[0].startswith(
             f"port: {server.server_port} cannot be used"
         )
+        server.shutdown()
+
+
+def test_pipes_and_links_out_of_the_folder_are_not_there(tmp_path: Path) -> None:
+    """A pipe would keep a request for ever, and a link would serve any file of its owner."""
+    folder, beside = tmp_path / "site", tmp_path / "beside"
+    for name in ("site/piped", "site/linked", "site/own", "beside"):
+        (tmp_path / name).mkdir(parents=True)
+    (beside / "index.html").write_text("secret")
+    (folder / "index.html").write_text("<p>here")
+    (folder / "own" / "index.html").symlink_to(folder / "index.html")
+    (folder / "linked" / "index.html").symlink_to(beside / "index.html")
+    (folder / "out.js").symlink_to(beside / "index.html")
+    (folder / "out").symlink_to(beside)
+    (folder / "circle").symlink_to("circle")
+    os.mkfifo(folder / "pipe.js")
+    os.mkfifo(folder / "piped" / "index.html")
+    (folder / "piped" / "a.js").write_text("1")
+    with server_of(folder, 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        for place in ("", "own/", "piped/a.js"):
+            assert urllib.request.urlopen(address + place, timeout=5).status == 200
+        for place in ("pipe.js", "piped/", "out.js", "out/", "out/index.html", "linked/", "circle"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(address + place, timeout=5)
         server.shutdown()
 
 

@@ -71,7 +71,9 @@ class Answer:
     @property
     def reading(self) -> Rereading:
         """How its plans are read."""
-        return Rereading(name=self.name, path=self.document.path, within="question.")
+        return Rereading(
+            name=self.name, path=self.document.path, within="question.", sealed=self.is_sealed
+        )
 
     @property
     def is_sealed(self) -> bool:

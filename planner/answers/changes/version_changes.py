@@ -24,6 +24,7 @@ from planner.answers.changes.plan_changes import clipped, of_choice
 from planner.answers.changes.standing import ALLOWED, allowed_words, standing
 from planner.answers.changes.two_answers import Change, Reason, TwoAnswers
 from planner.answers.files.documents import Document
+from planner.answers.files.reevaluation import OF_ANOTHER
 from planner.base.errors import InputError
 from planner.base.messages import first_lines
 from planner.objectives import Objective
@@ -148,7 +149,7 @@ def _disowned(answer: Answer) -> str:
     noun = answer.file.minimized.noun
     words = f"{answer.name}: the {noun} of its plan is another, under the same versions: "
     if answer.is_sealed:
-        return words + "another cost model had this version number, or a file that it names changed"
+        return words + OF_ANOTHER
     return words + "it was edited or is damaged (no digest speaks for it): solve again"
 
 

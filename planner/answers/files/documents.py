@@ -12,7 +12,7 @@ from frozen_records import dataclass
 from planner.assumptions.file_kinds import kind_of, with_command
 from planner.base.commands import path_typed
 from planner.base.errors import InputError
-from planner.base.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
+from planner.base.files import LARGEST_FILE_BYTES, read_bytes
 from planner.base.jsonfile import SEAL, digest_of, json_object
 from planner.base.messages import Origin, shown
 from planner.question.files.front_file import read_content
@@ -194,7 +194,7 @@ def _of_another_kind(path: Path, content: bytes) -> InputError | None:
     except InputError:
         return None
     if "is a plan" in other:
-        file = path_typed(path_as_text(str(path)))
+        file = path_typed(path)
         other += f"; planner evaluate {file} --plot report.html reports it"
     return InputError(f"{path}: {other}; a report needs {WANTED}") if other else None
 

@@ -32,7 +32,9 @@ _BEFORE = 20
 """Characters of a long text that are shown before the first one that differs."""
 _ADDED = ("energy_per_token_j", "caveats", "runs_in", "wider", "in_time")
 """What follows from other figures or is said of them; answers before it have none of these."""
-_WHY = "it was edited, or a file that it names has changed since; solve again"
+_EDITED = "it was edited, or a file that it names has changed since"
+OF_ANOTHER = "another cost model had this version number, or a file that it names changed"
+"""Why what a digest speaks for, under the versions of today, is not what comes out."""
 
 
 def differences(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> Iterator[str]:
@@ -90,11 +92,13 @@ class Rereading:
         name: What messages call the file.
         path: Where it is: files that its jobs name lie beside it.
         within: What the names of its question's parts begin with.
+        sealed: Whether its digest speaks for it.
     """
 
     name: str
     path: Path
     within: str = ""
+    sealed: bool = False
     _jobs: dict[str, Resolved] = field(default_factory=dict, repr=False)
 
     def read(self, record: Mapping[str, Any], job: Mapping[str, Any], where: str) -> PlanRead:
@@ -165,7 +169,7 @@ class Rereading:
             result = with_machine(found[row], record, reads[row], f"{self.name}: {where}")
             lines += [f"{where}.{line}" for line in differences(record, result.to_dict())][:1]
             costed.append(result)
-        self.refuse(lines)
+        self._refuse_figures(lines)
         return costed, reads
 
     def _by_job(self, reads: Sequence[PlanRead]) -> Iterator[tuple[CostModel, list[int]]]:
@@ -190,10 +194,14 @@ class Rereading:
             InputError: They differ.
         """
         said = {name: value for name, value in mine.items() if name != SEAL}
-        self.refuse([f"{prefix}{line}" for line in differences(theirs, said)])
+        self._refuse_figures([f"{prefix}{line}" for line in differences(theirs, said)])
 
-    def refuse(self, lines: Sequence[str]) -> None:
-        """Refuses the file for what is wrong with it, if anything is.
+    def _refuse_figures(self, lines: Sequence[str]) -> None:
+        """As `refuse`, of what is not what comes out again."""
+        self.refuse(lines, OF_ANOTHER if self.sealed else _EDITED)
+
+    def refuse(self, lines: Sequence[str], why: str = _EDITED) -> None:
+        """Refuses the file for what is wrong with it, if anything is; `why`: how that may be.
 
         Raises:
             InputError: With the first few lines.
@@ -201,7 +209,9 @@ class Rereading:
         if lines:
             more = [f"and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
             shown_lines = [*lines[:_MOST], *more]
-            raise InputError("\n".join(f"{self.name}: {line}; {_WHY}" for line in shown_lines))
+            raise InputError(
+                "\n".join(f"{self.name}: {line}; {why}; solve again" for line in shown_lines)
+            )
 
 
 def record_job(record: Mapping[str, Any], job: Mapping[str, Any]) -> Mapping[str, Any]:

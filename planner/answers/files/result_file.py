@@ -47,7 +47,7 @@ from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
 from planner.answers.spaces.uniform import reasons
 from planner.base.errors import InputError
-from planner.base.messages import mistakes
+from planner.base.mistakes import mistakes
 from planner.cost.facts import PlanFacts
 from planner.question.files.plan_file import left_out
 from planner.question.files.plan_text import asked_of
@@ -101,7 +101,7 @@ def read_result(document: Document | Path) -> ResultFile:
     check_versions(document.data, name)
     check_seal(document.data, name)
     data = {**document.data, "versions": versions_in(document.data["versions"])}
-    reading = Rereading(name=name, path=path)
+    reading = Rereading(name=name, path=path, sealed=True)
     if kind == "evaluate":
         return _evaluated(data, validated(EvaluatedDocument, text, name), reading)
     if kind == "front":

@@ -16,7 +16,8 @@ from planner.base.errors import InputError
 from planner.base.fields import choice
 from planner.base.files import read_bytes, read_text, write_atomically
 from planner.base.jsonfile import SEAL, digest_of, json_object, sealed
-from planner.base.messages import mistakes, one_line
+from planner.base.messages import one_line
+from planner.base.mistakes import mistakes
 from planner.collectives.files.checks import MOST_CHUNKS, check, check_made_for, first
 from planner.collectives.machines.machine import Machine, Wires
 from planner.collectives.msccl.program import from_xml, to_xml

@@ -17,7 +17,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
-from planner.base.messages import Origin, mistakes, one_line
+from planner.base.messages import Origin, one_line
+from planner.base.mistakes import mistakes
 from planner.base.numerals import LEAST, MOST
 
 _MOST_FAILURES = 10**15

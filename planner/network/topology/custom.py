@@ -35,7 +35,8 @@ from planner.base.errors import InputError
 from planner.base.fields import refusal
 from planner.base.files import read_text, read_yaml_text, without_advice
 from planner.base.jsonfile import RefusedError, whole
-from planner.base.messages import LONGEST_NUMBER, Origin, mistakes, printable, shown
+from planner.base.messages import LONGEST_NUMBER, Origin, printable, shown
+from planner.base.mistakes import mistakes
 from planner.base.numerals import is_digits
 from planner.network.topology.graphs import MOST_NODES, check_nodes
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from planner.base.commands import path_word
 from planner.base.errors import InputError
 from planner.base.messages import shortened, shown, too_long
-from planner.base.numerals import number_of
+from planner.base.numerals import lost, number_of
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import Asked
 
@@ -114,14 +114,27 @@ def _fixes(texts: list[str] | None) -> dict[str, list[str]] | None:
             )
             continue
         fixes[field] = [value.strip() for value in values.split(",")]
+        problems += _named_again(field, fixes[field])
     if problems:
         raise InputError("\n".join(problems))
     return fixes
 
 
+def _named_again(field: str, values: list[str]) -> Iterator[str]:
+    """What is said of values that name a field once more, as in tp=2,tp=4 and tp=2,pp=4."""
+    parts = [value.rpartition("=") for value in values]
+    names = [name.strip().replace("-", "_") for name, equals, _ in parts if equals]
+    if names and {*names} == {field}:
+        own = shortened(",".join(value for _, _, value in parts))
+        yield f"fix: {field} is named more than once; write its values at once: {field}={own}"
+    elif names:
+        other = next(value for value in values if "=" in value)
+        yield f"fix: {field}: {shown(other)} names another field; give each a --fix of its own"
+
+
 def _number(text: str | None) -> float | str | None:
     """The number in a flag without a unit; text that is none, for the validation to refuse."""
-    if text is None or too_long(text):
+    if text is None or too_long(text) or lost(text):
         return text
     try:
         return number_of(text)

@@ -100,6 +100,16 @@ class Changes:
         """What differs of a model, as `models_db.load_model` takes it, but its name."""
         return nested({one.leaf.path: one.node for one in self.of(MODEL)})
 
+    def as_typed(self, message: str) -> str:
+        """What is wrong with a changed record, with each change as it was typed."""
+        typed = {f"set: {one.leaf.path}: ": str(one.change) for one in self.fields}
+        lines = message.split("\n")
+        ends = [next((text for start, text in typed.items() if line.startswith(start)), "")
+                for line in lines]  # fmt: skip
+        return "\n".join(
+            f"{line} ({end})" if end else line for line, end in zip(lines, ends, strict=True)
+        )
+
     @property
     def given(self) -> tuple[str, ...]:
         """Full paths of fields of the machine that get a value, in place of a factor."""

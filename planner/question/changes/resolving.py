@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hardware_db import Chip, Cluster, load_calibration
 from models_db import Model
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from planner.assumptions.local_file import LocalCalibration
 
 _POWER = "power."
+_Made = TypeVar("_Made")
 _Record = TypeVar("_Record", Chip, Cluster)
 
 
@@ -44,11 +46,27 @@ def changed_records(
     if changes is None:
         raise tried.error()
     if changes.model:
-        found = tried.needed(tried.attempt(model_named, request.model, changes.model))
+        made = partial(_made, model_named, changes)
+        found = tried.needed(tried.attempt(made, request.model, changes.model))
         model = replace(found, name=changes.name_of("model"))
     if changes.hardware:
-        cluster = tried.needed(tried.attempt(cluster_named, request.hardware, changes.hardware))
+        make = partial(_made, cluster_named, changes)
+        cluster = tried.needed(tried.attempt(make, request.hardware, changes.hardware))
     return changes, model, cluster
+
+
+def _made(
+    load: Callable[..., _Made], changes: Changes, name: str, differs: Mapping[str, Any]
+) -> _Made:
+    """A record with changes.
+
+    Raises:
+        InputError: It cannot be, with the changes as they were typed.
+    """
+    try:
+        return load(name, differs)
+    except InputError as error:
+        raise InputError(changes.as_typed(str(error))) from error
 
 
 def scales(request: Request, cluster: Cluster) -> Callable[[str], bool]:

@@ -19,7 +19,8 @@ from pydantic import ValidationError
 from planner.assumptions.file_kinds import with_command
 from planner.assumptions.software import COMPILERS
 from planner.base.errors import InputError
-from planner.base.messages import Origin, mistakes, shown
+from planner.base.messages import Origin, shown
+from planner.base.mistakes import mistakes
 from planner.plan import AXES, Plan, complete_order
 from planner.plan.ranks import as_layout, check_layout
 from planner.question.chips_of_plan import changed, check_chips, check_request_chips

@@ -12,7 +12,7 @@ from typing import Any
 from planner.assumptions.optimizers import ADAM, UNQUANTIZED
 from planner.assumptions.recipes import FP8
 from planner.base.files import with_end
-from planner.base.messages import one_line
+from planner.base.messages import printable
 from planner.base.version import SCHEMA_VERSION
 from planner.base.vocabulary import ADAPTERS, MATRICES, TOWER_RECOMPUTE
 from planner.plan import Plan, Stage
@@ -75,7 +75,7 @@ def file_text(job: Mapping[str, Any], plan: Plan, comments: list[str]) -> str:
     for name in says_nothing(plan):
         del written[name]
     data = {"schema_version": SCHEMA_VERSION, "job": dict(job), "plan": written}
-    head = "".join(f"# {one_line(line)}\n" for line in comments)
+    head = "".join(f"# {printable(line)}\n" for line in comments)
     text = dump(data, leaves_in_flow=True, width=100)
     return with_end(head, text)
 

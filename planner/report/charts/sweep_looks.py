@@ -8,10 +8,10 @@ from math import isclose
 from typing import Any
 
 from planner.base.numerals import number_of
-from planner.report.drawing.chart import HATCHES, SHAPES, TONES, Axis, Key
+from planner.report.drawing.chart import HATCHES, SHAPES, TONES, Axis, Key, Picture
 from planner.report.tables.sweep import cell_words, column_words
 from planner.studies.sweep.columns import cell
-from planner.studies.sweep.rows import Row
+from planner.studies.sweep.rows import Age, Row
 from planner.studies.sweep.winners import noun_of, order, sign
 
 MOST_GROUPS = len(TONES) - 1
@@ -104,3 +104,11 @@ def best_words(name: str, rows: Sequence[Row] = ()) -> str:
 def cells_of(row: Row, names: Sequence[str]) -> tuple[str, ...]:
     """A line of the table under a picture."""
     return tuple(cell_words(name, cell(row, name)) for name in names)
+
+
+def noted(picture: Picture, age: Age) -> Picture:
+    """A picture that says below it which of its points are of another version."""
+    if not age.words:
+        return picture
+    *others, last = picture.charts
+    return replace(picture, charts=(*others, replace(last, notes=(*last.notes, age.words))))

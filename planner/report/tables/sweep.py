@@ -71,10 +71,8 @@ def status_view(result: SweepResult) -> RenderableType:
     ]
     for status, count in sorted(counts.by_status.items()):
         rows.append((f"  {status}", f"{count:,}"))
-    if counts.stale:
-        rows.append(
-            ("stale", f"{counts.stale:,} of another version; sweep run --refresh asks again")
-        )
+    if stale := result.age().words:
+        rows.append(("stale", stale))
     rows.append(("CPU", _hours(counts.cpu_s)))
     if running := result.running:
         rows.append(("running", running))

@@ -14,7 +14,8 @@ from hardware_db import Cluster
 from planner.assumptions.file_kinds import with_command
 from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
-from planner.base.messages import Origin, mistakes, not_one_of, shown
+from planner.base.messages import Origin, not_one_of, shown
+from planner.base.mistakes import mistakes
 from planner.base.units import DAY_S, HOUR_S, show_seconds
 from planner.question.records import cluster_named, located
 from planner.question.request import ARGUMENTS, Request, request_from

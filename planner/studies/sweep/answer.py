@@ -16,7 +16,7 @@ from planner.results.dataframes import dataframe
 from planner.studies.sweep import columns
 from planner.studies.sweep.question.conditions import condition_of
 from planner.studies.sweep.question.keys import answering_version
-from planner.studies.sweep.rows import Row
+from planner.studies.sweep.rows import Age, Row
 from planner.studies.sweep.store import FAILED, Counts, Store
 
 _REASONS = 3
@@ -73,6 +73,15 @@ class SweepResult(Shown):
         self.named([name for one in conditions for name in one.names] or ["status"], "where")
         with Store(self.path) as store:
             yield from columns.chosen(store.rows(answering_version()), conditions)
+
+    def age(self, where: Sequence[str] = ()) -> Age:
+        """How many of the points for which conditions hold are of another version."""
+        counts = self.counts
+        if not where or not counts.stale:
+            return Age(counts.stale, counts.points)
+        ours = answering_version()
+        old = [row.version not in (None, ours) for row in self.rows(where)]
+        return Age(sum(old), len(old))
 
     @property
     def columns(self) -> tuple[str, ...]:

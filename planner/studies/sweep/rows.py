@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from planner.base.units import plural
+
 
 class Row(NamedTuple):
     """A point with its question and its result.
@@ -27,6 +29,29 @@ class Row(NamedTuple):
     answer: dict[str, Any]
     version: str | None
     cpu_s: float
+
+
+class Age(NamedTuple):
+    """How many of some points have results of other versions alone.
+
+    Attributes:
+        stale: Such points.
+        points: All of them.
+    """
+
+    stale: int
+    points: int
+
+    @property
+    def words(self) -> str:
+        """What is said of that; empty: nothing."""
+        if not self.stale:
+            return ""
+        verb = "is" if self.stale == 1 else "are"
+        return (
+            f"{self.stale:,} of {plural(self.points, 'point')} {verb} of another version; "
+            "sweep run --refresh computes them again"
+        )
 
 
 def object_in(text: Any) -> dict[str, Any]:

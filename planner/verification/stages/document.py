@@ -15,7 +15,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, FiniteFloat, NonNegativeInt, ValidationError
 
 from planner.base.errors import InputError
-from planner.base.messages import mistakes, shown
+from planner.base.messages import shown
+from planner.base.mistakes import mistakes
 from planner.verification.document import LARGEST_BYTES, FirstFormat, Point, Rows, sealed, text_of
 from strict_yaml.limits import HINT, larger_than, largest, raised
 

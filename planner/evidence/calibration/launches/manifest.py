@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from planner.base.commands import path_typed
 from planner.base.errors import InputError
 from planner.base.files import is_folder, read_yaml_text
-from planner.base.messages import Origin, mistakes, one_line
+from planner.base.messages import Origin, one_line
+from planner.base.mistakes import mistakes
 from planner.question.files.plan_models import PlanModel
 from planner.question.files.versions import OF_PLANS, check_version
 

@@ -11,7 +11,8 @@ from planner.assumptions.file_kinds import another_kind
 from planner.base.errors import InputError
 from planner.base.fields import refusal, schema_of
 from planner.base.files import YAML_SUFFIXES, read_yaml_text
-from planner.base.messages import Origin, did_you_mean, mistakes, not_one_of, one_line, shown
+from planner.base.messages import Origin, did_you_mean, not_one_of, one_line, shown
+from planner.base.mistakes import mistakes
 from planner.studies.rack.model.workloads import WORKLOADS, Einsum, Workload, workload_named
 
 _MOST = 10**12  # products of three sizes stay far within floating point

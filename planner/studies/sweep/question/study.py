@@ -34,15 +34,8 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.fields import schema_of
 from planner.base.files import read_yaml_text
-from planner.base.messages import (
-    MOST_UNKNOWN,
-    Origin,
-    did_you_mean,
-    first_lines,
-    mistakes,
-    repeated,
-    shown,
-)
+from planner.base.messages import MOST_UNKNOWN, Origin, did_you_mean, first_lines, repeated, shown
+from planner.base.mistakes import mistakes
 from planner.question.asked import BY_NAME
 from planner.question.files.versions import OF_PLANS, check_given_version
 from planner.question.records import located

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
 from planner.base.libraries import library
-from planner.base.messages import Origin, mistakes, one_line
+from planner.base.messages import Origin, one_line
+from planner.base.mistakes import mistakes
 from planner.studies.sweep.running.workers import CLOSE_S, CONNECT_S, Workers, imported
 
 

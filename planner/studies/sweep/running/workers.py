@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import Any
 
+from planner.base.counts import whole_within
 from planner.base.errors import InputError, UnfinishedError
 from planner.base.libraries import library
 from planner.base.messages import one_line, shown
@@ -45,6 +46,19 @@ def imported(name: str) -> Any:
         InputError: It is not installed.
     """
     return library(name, _MISSING)
+
+
+def processes(given: int | str | None) -> int:
+    """How many processes of this machine are wanted, as typed; None: one per core.
+
+    Raises:
+        InputError: There would be none, or far more than cores.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if given is None:
+        return cores
+    most = _MOST_PER_CORE * cores
+    return whole_within(given, "workers", 1, most, f" on {plural(cores, 'core')}")
 
 
 class Workers(ABC):
@@ -134,11 +148,7 @@ class LocalWorkers(Workers):
 
     def __init__(self, count: int | None = None) -> None:
         super().__init__()
-        cores = len(os.sched_getaffinity(0))
-        most = _MOST_PER_CORE * cores
-        if count is not None and not 1 <= count <= most:
-            raise InputError(f"workers: {count}: must be 1 to {most} on {plural(cores, 'core')}")
-        self.count = cores if count is None else count
+        self.count = processes(count)
         self._cluster: Any = None
 
     def _connected(self) -> Any:
