@@ -372,7 +372,7 @@ def test_a_flag_that_is_given_twice() -> None:
         "row: is given 3 times; give one value"
     ]
     assert refused("solve", *SMALL, "--clocks", "on", "--no-clocks") == [
-        "clocks: is given twice; give one value"
+        "clocks: --clocks 'on' and --no-clocks contradict one another; leave one out"
     ]
     assert refused("solve", *SMALL, "--offload", "--no-offload") == [
         "offload: is given twice; give one value"

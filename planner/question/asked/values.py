@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from planner.base.units import (
 )
 from planner.question.asked import BY_NAME
 
+_NUMBER = re.compile(r"[-+]?[0-9.,]+([eE][-+]?[0-9]+)?")
 _Show = Callable[[float, int], str]
 _EXACT = 3
 """More digits of what was asked for, which is a round number where people asked."""
@@ -105,7 +107,7 @@ def symbol_of(name: str) -> str:
 
 
 def as_typed(given: Mapping[str, Any]) -> Callable[[str, float], str]:
-    """Words for numbers that were typed as text where a unit may be; of others empty.
+    """Words for numbers that were typed with a unit; of others empty.
 
     Args:
         given: Fields as they were given.
@@ -113,7 +115,10 @@ def as_typed(given: Mapping[str, Any]) -> Callable[[str, float], str]:
 
     def words(name: str, number: float) -> str:
         has_unit = symbol_of(name) or (name in BY_NAME and BY_NAME[name].kind == "share")
-        typed = number and has_unit and isinstance(given.get(name), str)
+        text = given.get(name)
+        typed = (
+            number and has_unit and isinstance(text, str) and not _NUMBER.fullmatch(text.strip())
+        )
         return value_words(name, number) if typed else ""
 
     return words

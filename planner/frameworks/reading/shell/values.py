@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.shell.expansion.arithmetic import computed, targets
 from planner.frameworks.reading.shell.expansion.arrays import get, is_named, keys
 from planner.frameworks.reading.shell.expansion.brackets import past_brackets
@@ -64,7 +65,7 @@ def sum_in(text: str, scope: Scope, depth: int = 0) -> int | None:
         for name in targets(text):
             scope.forget(name, scope.line)
         return None
-    if text.isdecimal() and text[0] != "0" and len(text) < _SHORT:
+    if is_digits(text) and text[0] != "0" and len(text) < _SHORT:
         return int(text)
     plain = expanded(text, scope, depth + 1).replace('"', "")
     return computed(plain, scope, depth)
@@ -243,7 +244,7 @@ class Braced:
         """Whether it is an argument beyond those that there are."""
         given = self.scope.value("@")
         known = isinstance(given, Array) and self.scope.value(self.name) == ""
-        return known and self.name.isdigit() and int(self.name[:6]) > len(given or ())
+        return known and is_digits(self.name) and int(self.name[:6]) > len(given or ())
 
     def _sets(self, found: list[Piece]) -> list[Piece] | None:
         if self.at or not self.name.isidentifier():

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.shell.expansion.arrays import get, is_named, put
 from planner.frameworks.reading.shell.expansion.brackets import past_index
 from planner.frameworks.reading.shell.states import Array
@@ -370,7 +371,7 @@ def number(text: str) -> int:
 
 
 def _digit(sign: str, base: int) -> int:
-    if sign.isdigit():
+    if is_digits(sign):
         return int(sign)
     if sign in "@_":
         return 62 + (sign == "_")

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from frozen_records import dataclass
+from planner.base.numerals import is_digits
 
 Sign = tuple[str, bool]
 """A letter, and whether it may mean more than itself."""
 _CLASSES = {
-    "alpha": str.isalpha, "digit": str.isdigit, "alnum": str.isalnum, "upper": str.isupper,
+    "alpha": str.isalpha, "digit": is_digits, "alnum": str.isalnum, "upper": str.isupper,
     "lower": str.islower, "space": str.isspace, "blank": lambda one: one in " \t",
     "xdigit": lambda one: one in "0123456789abcdefABCDEF",
     "punct": lambda one: one.isprintable() and not one.isalnum() and one != " ",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
+from planner.base.numerals import is_digits
 from planner.frameworks.reading.shell.blocks import REDIRECTION
 from planner.frameworks.reading.shell.expansion.printing import printed
 from planner.frameworks.reading.shell.expansion.silence import heard, silenced
@@ -75,7 +76,7 @@ class Redirections:
             elif sign.startswith("<"):
                 source = name if sign != "<&" else source
                 outputs += [(number or "0", name, True)] if sign == "<>" else []
-            elif sign == ">&" and (name.rstrip("-").isdigit() or name == "-"):
+            elif sign == ">&" and (is_digits(name.rstrip("-")) or name == "-"):
                 message |= name == "2" and number in ("", "1")
             else:
                 outputs.append(("&" if "&" in sign else number, name, sign.endswith(">>")))
