@@ -163,7 +163,6 @@ PARSED: Mapping[str, tuple[str, ...]] = {
     "planner/frameworks/megatron/dialects/recipe.py": (_BRIDGE, "launch of NeMo 1"),
     "planner/frameworks/megatron/reading/patterns.py": ("launch with experts",),
     "planner/frameworks/reading/python/recipe.py": (_BRIDGE, _NEMO2, _BY_NAME, _TITAN),
-    "planner/frameworks/reading/shell/values.py": ("launch",),
     "planner/frameworks/reading/yaml_files.py": ("launch of maxtext", "launch of nanotron"),
     "planner/frameworks/torchtitan/reading/text.py": ("launch, TOML of torchtitan",),
     "planner/machine/detection/formats.py": DETECTED,

@@ -56,7 +56,7 @@ def changed_records(
 
 
 def _made(
-    load: Callable[..., _Made], changes: Changes, name: str, differs: Mapping[str, Any]
+    make: Callable[..., _Made], changes: Changes, name: str, differs: Mapping[str, Any]
 ) -> _Made:
     """A record with changes.
 
@@ -64,7 +64,7 @@ def _made(
         InputError: It cannot be, with the changes as they were typed.
     """
     try:
-        return load(name, differs)
+        return make(name, differs)
     except InputError as error:
         raise InputError(changes.as_typed(str(error))) from error
 
