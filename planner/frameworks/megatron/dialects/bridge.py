@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.base.errors import InputError
 from planner.frameworks.megatron.dialects.named_recipes import BRIDGE, recipe_named
 from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
-from planner.frameworks.reading.python.recipe import PythonRecipe, python_recipe
 from planner.frameworks.reading.settings import Asked
+
+if TYPE_CHECKING:
+    from planner.frameworks.reading.python.recipe import PythonRecipe
 
 _COMMON: dict[str, Any] = {
     "train.global_batch_size": 32,
@@ -66,6 +68,8 @@ def bridge(text: str, asked: Asked) -> Recipe:
     """
     if _DIFFUSION in text:
         raise InputError(f"{asked.name}: trains a diffusion model, which no plan says")
+    from planner.frameworks.reading.python.recipe import python_recipe  # noqa: PLC0415  (only where a recipe is read)
+
     found = python_recipe(text, asked.name, asked.function, "ConfigContainer")
     return recipe_of(found, asked.name)
 

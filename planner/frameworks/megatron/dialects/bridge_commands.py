@@ -18,7 +18,6 @@ from planner.frameworks.megatron.dialects.named_recipes import BRIDGE, recipe_na
 from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe
 from planner.frameworks.reading.commands import command_in
 from planner.frameworks.reading.edits import Setting
-from planner.frameworks.reading.python.recipe import PythonRecipe
 from planner.frameworks.reading.settings import Asked
 from planner.frameworks.reading.texts import looks_like_shell
 
@@ -74,6 +73,8 @@ def bridge_command(text: str, asked: Asked) -> Recipe:
     values = dict(_changes(command.words, asked.name))
     if (length := values.get("dataset.seq_length")) is not None:
         values["model.seq_length"] = length  # which the runner keeps the same
+    from planner.frameworks.reading.python.recipe import PythonRecipe  # noqa: PLC0415  (only where a recipe is read)
+
     found = PythonRecipe(name=name, values=values, built={}, bases=(name,))
     return recipe_of(found, asked.name, command)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from models_db import list_models, load_model
 from planner.base.errors import InputError
@@ -18,9 +18,11 @@ from planner.frameworks.megatron.dialects.named_recipes import NEMO, recipe_name
 from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
-from planner.frameworks.reading.python.recipe import PythonRecipe, python_recipe
 from planner.frameworks.reading.settings import Asked, Beside
 from planner.frameworks.reading.texts import looks_like_shell, whole
+
+if TYPE_CHECKING:
+    from planner.frameworks.reading.python.recipe import PythonRecipe
 
 _NEMO2 = re.compile(r"(?m)^[^\S\n]*+(?:import nemo_run\b|from nemo\.collections(?:\.llm)?\b)")
 _NAMED = re.compile(r"\b(?:llm\.)?(?:recipes\.)?(\w+)\.(pretrain|finetune)_recipe\(")
@@ -119,6 +121,8 @@ def _read(text: str, name: str, function: str, beside: Beside) -> PythonRecipe:
     """The recipe, with functions of files of NeMo that lie beside it."""
     named = {one: beside(f"{one}.py") for one in _HELPERS.findall(text)}
     modules = {f"{_RECIPES}.{one}": found for one, found in named.items() if found}
+    from planner.frameworks.reading.python.recipe import python_recipe  # noqa: PLC0415  (only where a recipe is read)
+
     return python_recipe(text, name, function, "Partial", modules)
 
 

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from planner.base.errors import InputError
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.python.paths import ALL, SOME
-from planner.frameworks.reading.python.recipe import PythonRecipe, python_recipe
 from planner.frameworks.reading.settings import Asked
 from planner.frameworks.torchtitan.models import FLAVORS
 from planner.frameworks.torchtitan.reading.names import OTHER_SECTIONS, READ
 from planner.frameworks.torchtitan.reading.registry import PARTLY_NVFP4
 from planner.frameworks.torchtitan.reading.text import Settings, word
+
+if TYPE_CHECKING:
+    from planner.frameworks.reading.python.recipe import PythonRecipe
 
 _RETURNS = re.compile(r"(?m)^def \w+\(.*->\s*\"?Trainer\.Config\b")
 _SHIPPED = "config_registry.py"
@@ -39,6 +42,8 @@ def function_settings(text: str, asked: Asked) -> tuple[Settings, Command, bool]
     Raises:
         InputError: It is no such function, or one that trains adapters.
     """
+    from planner.frameworks.reading.python.recipe import python_recipe  # noqa: PLC0415  (only where a recipe is read)
+
     found = python_recipe(text, asked.name, asked.function, "Config")
     classes = [name for name, _ in found.calls]
     if "LoRAConverter.Config" in classes:
