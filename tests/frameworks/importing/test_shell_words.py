@@ -97,7 +97,7 @@ def test_every_operator_of_sums_is_followed(tmp_path: Path) -> None:
     "shopt -s extglob; X=" + "a" * 4000 + "; P ${X##" + "*(" * 4 + "a|aa" + ")" * 4 + "b}",
     "P $((" + "(" * 3000 + "1" + ")" * 3000 + "))", "X=X+1; P $((X))", "A=B[A]; B=A; P $((A))",
     "P $((" + "1+" * 5000 + "1))", "X=1; P " + "${X:-" * 60 + "}" * 60,
-    "P " + "$((" * 60 + "1" + "))" * 60,
+    "P " + "$((" * 60 + "1" + "))" * 60, "A=(1); P ${A[" + "x" * 60_000 + "@]}",
 ])  # fmt: skip
 def test_no_word_takes_long(text: str) -> None:
     before = time.process_time()
